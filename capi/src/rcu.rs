@@ -7,7 +7,7 @@ use core::ffi::c_int;
 use core::ptr::NonNull;
 use core::time::Duration;
 
-use leeward::rcu::c::{CStall, Head, RawDomain, Refused, SIZE, Slot, wake_writer};
+use leeward::rcu::c::{CStall, Head, RawDomain, Refused, SIZE, Served, Slot, wake_writer};
 use leeward::rcu::{Limit, Policy};
 
 use crate::report::report;
@@ -275,4 +275,31 @@ pub extern "C" fn lee_1_quiescent(domain: &'static RawDomain) {
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_1_wake(slot: &Slot) {
     wake_writer(slot);
+}
+
+/// Has a domain wait for readers whose sections were inlined from liburcu's headers. For the libraries
+/// that stand in for liburcu's (`urcu/flavour/inlined.h`), as are the next two.
+///
+/// # Safety
+/// What `served` points to is what it says, and lives as long as the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lee_1_inlined_serve(domain: &'static RawDomain, served: &'static Served) {
+    // SAFETY: the caller's promise.
+    unsafe { domain.serve_inlined(served) };
+}
+
+/// Registers the calling thread, as such a reader, too. Stores false if the thread's exit, which has run
+/// already, does not end that.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_inlined_register(domain: &'static RawDomain, is_watched: &mut bool) -> c_int {
+    domain.register_inlined().map_or(libc::ENOMEM, |watched| {
+        *is_watched = watched;
+        0
+    })
+}
+
+/// Ends that the calling thread is such a reader.
+#[unsafe(no_mangle)]
+pub extern "C" fn lee_1_inlined_leave(domain: &'static RawDomain) {
+    domain.leave_inlined();
 }

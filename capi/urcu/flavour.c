@@ -10,6 +10,7 @@
  *     file           idea
  *     base.h         the flavour's header, errors, reports
  *     sleep.h        futexes
+ *     inlined.h      the words of sections that were inlined from liburcu's headers
  *     worker.h       a worker and its queue
  *     forks.h        the pause of workers around a fork, and their queues in the child
  *     workers.h      all workers of the flavour: starting, ending, waiting for them

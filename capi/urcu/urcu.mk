@@ -5,8 +5,9 @@
 # it uses; a cds library is only needed by programs that call the stacks and queues by name.
 #
 # $(URCU_FOLDER) has the files under liburcu's own names:
-#   LD_LIBRARY_PATH=.../leeward/urcu program     runs a program that was linked with liburcu, and calls it (that
-#                                                is, was compiled without _LGPL_SOURCE), on these libraries
+#   LD_LIBRARY_PATH=.../leeward/urcu program     runs a program that was linked with liburcu on these libraries;
+#                                                flavour/inlined.h says which, of those that were compiled with
+#                                                _LGPL_SOURCE
 #   cc -L .../leeward/urcu program.c -lurcu      links one that is compiled with these headers
 
 URCU_FLAVOURS := memb mb bp qsbr
@@ -29,7 +30,7 @@ all: urcu
 
 $(BUILD)/urcu/flavour-%.o: urcu/flavour.c $(wildcard urcu/flavour/*.h) $(urcu_headers) Makefile urcu/urcu.mk
 	@mkdir -p $(@D)
-	$(CC) $(urcu_cflags) -DLEE_1_URCU_HEADER='<urcu-$*.h>' -c -o $@ $<
+	$(CC) $(urcu_cflags) -DLEE_1_URCU_HEADER='<urcu-$*.h>' -DLEE_1_URCU_FLAVOUR=$* -DLEE_1_URCU_$* -c -o $@ $<
 $(BUILD)/urcu/%.o: urcu/%.c urcu/compat_futex.h $(urcu_headers) Makefile urcu/urcu.mk
 	@mkdir -p $(@D)
 	$(CC) $(urcu_cflags) -c -o $@ $<

@@ -49,6 +49,7 @@ mod model {
     mod asymmetric;
     mod following;
     mod hazards;
+    mod inlined;
     mod large;
     mod litmus;
     mod nesting;

@@ -21,11 +21,27 @@
 
 #define EXPORT __attribute__((__visibility__("default")))
 #define COLD __attribute__((__cold__, __noinline__))
+#define LINE __attribute__((__aligned__(128)))
+#if defined(__x86_64__) && defined(__LP64__) && !defined(LEE_1_URCU_qsbr)
+#define SERVES_INLINED
+#endif
+#ifdef SERVES_INLINED
+/* Programs for liburcu find functions that count as their inlined sections do (inlined.h). */
+#define LEE_1_URCU_READER __attribute__((__unused__)) static inline
+#define LEE_1_URCU_READER_NAME(name) lee_1_own_##name
+#else
 /* The readers' functions of the header are the library's. */
 #define LEE_1_URCU_READER EXPORT
+#define LEE_1_URCU_READER_NAME(name) name
+#endif
 
 #include LEE_1_URCU_HEADER
 #include <urcu/futex.h>
+
+/* The domain of <leeward/rcu.h>. */
+#define DOMAIN_(flavour) lee_##flavour
+#define DOMAIN_OF(flavour) DOMAIN_(flavour)
+#define DOMAIN (&DOMAIN_OF(LEE_1_URCU_FLAVOUR))
 
 #define TEXT_(name) #name
 #define TEXT(name) TEXT_(name)
@@ -61,13 +77,19 @@ COLD __attribute__((__noreturn__)) static void give_up(const char *what)
 /* True if the calling thread is registered, by a call or by a section. */
 #define IS_REGISTERED (LEE_1_URCU_SLOT != &lee_1_unregistered)
 
+#ifdef SERVES_INLINED
+void rcu_read_lock(void);
+void rcu_read_unlock(void);
+int rcu_read_ongoing(void);
+#endif
+
 /* Returns true in a section; never in qsbr, where a waiting thread goes offline. */
 static inline bool is_in_section(void)
 {
 #ifdef LEE_1_URCU_IS_QSBR
     return false;
 #else
-    return LEE_1_URCU_DOMAIN(is_inside)();
+    return rcu_read_ongoing() != 0;
 #endif
 }
 

@@ -21,7 +21,7 @@
 #include "workers.h"
 
 /* How many forks of the calling thread are under way; more than one, if a handler of them forks. */
-static LEE_1_THREAD uint32_t forking;
+static __thread uint32_t forking;
 
 /* What is told of a fork besides (value.h), and how often it was registered. Under the lock. */
 static struct {

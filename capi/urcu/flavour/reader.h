@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Registration and synchronize_rcu(). The sections are the header's own functions, which it defines
- * here with external linkage (LEE_1_URCU_READER).
+ * Registration and synchronize_rcu(). Sections by call are in inlined.h; where that serves none, they
+ * are the header's own functions, which it defines here with external linkage (LEE_1_URCU_READER).
  */
 #ifndef LEEWARD_URCU_FLAVOUR_READER_H
 #define LEEWARD_URCU_FLAVOUR_READER_H
 
-#include "base.h"
+#include "inlined.h"
 
 /*
  * The functions behind rcu_register_thread() and rcu_unregister_thread() in units with DEBUG_RCU.
@@ -29,7 +29,7 @@ EXPORT void rcu_register_thread(void)
     /*
      * Without memory, the first section of the other flavours tries again, and says so if it fails.
      */
-    if (LEE_1_URCU_DOMAIN(register)() != 0) {
+    if (register_reader() != 0) {
 #ifdef LEE_1_URCU_IS_QSBR
         give_up("there is no memory for a reader of " NAME(register_thread));
 #endif
@@ -39,7 +39,7 @@ EXPORT void rcu_register_thread(void)
 EXPORT void rcu_unregister_thread(void)
 {
 #ifndef LEE_1_URCU_IS_BP
-    LEE_1_URCU_DOMAIN(unregister)();
+    unregister_reader();
 #endif
 }
 
@@ -69,13 +69,15 @@ EXPORT void lee_1_urcu_unregister_checked(void)
  */
 COLD static void synchronize_inside(void)
 {
-    int depth = rcu_read_ongoing(), i;
+    int depth = _rcu_read_ongoing(), i;
+    uint32_t inlined = suspend_inlined();
 
     for (i = 0; i < depth; i++)
-        rcu_read_unlock();
+        _rcu_read_unlock();
     LEE_1_URCU_DOMAIN(synchronize)();
     for (i = 0; i < depth; i++)
-        rcu_read_lock();
+        _rcu_read_lock();
+    resume_inlined(inlined);
 }
 
 EXPORT void synchronize_rcu(void)

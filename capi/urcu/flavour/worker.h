@@ -15,8 +15,7 @@
 #include <sys/prctl.h>
 
 #include "gate.h"
-
-#define LINE __attribute__((__aligned__(128)))
+#include "inlined.h"
 
 /* Values of `state`. */
 enum { AWAKE, ASLEEP };
@@ -55,9 +54,9 @@ struct call_rcu_data {
 #define TAKING ((struct rcu_head *)1)
 
 /* The worker that the thread's callbacks go to; NULL: that of its processor, or the default one. */
-static LEE_1_THREAD struct call_rcu_data *own;
+static __thread struct call_rcu_data *own;
 /* The worker whose thread this is. All that the thread runs of the program is callbacks, then. */
-static LEE_1_THREAD struct call_rcu_data *here;
+static __thread struct call_rcu_data *here;
 
 /*
  * The mark of heads that were taken, in the first word, as the domain's queue has it: no head has an
@@ -224,8 +223,9 @@ static void tidy(void)
     if (caa_likely(!is_in_section()))
         return;
     report("a callback returned inside a read section, which is ended");
-    while (is_in_section())
-        rcu_read_unlock();
+    suspend_inlined();
+    while (_rcu_read_ongoing())
+        _rcu_read_unlock();
 #endif
 }
 
@@ -347,7 +347,7 @@ static void settle(struct call_rcu_data *data)
         sched_setaffinity(0, sizeof(cpus), &cpus);
     }
     /* Without memory the first section of a callback tries again. */
-    LEE_1_URCU_DOMAIN(register)();
+    register_reader();
     go_offline();
     own = data;
     here = data;

@@ -80,7 +80,7 @@ static void *worker_main(void *argument)
     if (!work(data))
         return NULL;
     hand_over(data);
-    LEE_1_URCU_DOMAIN(unregister)();
+    unregister_reader();
     lock_workers();
     is_orphan = data->is_orphan;
     was_asked = data->was_asked;

@@ -42,6 +42,51 @@ mutants! {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::two_updaters,
     }
+    /// The scan of inlined readers' counts.
+    inlined_scan {
+        inlined: grace_periods_wait_for_inlined_sections,
+        loom: rcu::loom_tests::inlined::two_sections_and_two_updates,
+    }
+    /// The choice of an epoch whose era no inlined reader shows.
+    inlined_eras {
+        model: model::inlined::eras_that_begin_anew,
+        inlined: a_reader_with_the_era_to_come,
+    }
+    /// The heavy fence between the futex that asks inlined readers for a wake and the look at their
+    /// counts (pair C).
+    inlined_heavy_before_sleep {
+        // The look at the counts begins with a full fence, which is enough in loom.
+        model: model::inlined::a_leader_that_sleeps_beside_two_readers,
+    }
+    /// The request for another wake, after an inlined reader that is not waited for has taken it.
+    inlined_rearm {
+        model: model::inlined::a_leader_that_sleeps_beside_two_readers,
+        inlined: wakes_by_other_readers,
+    }
+    /// The full fence between a leader's announcement that it looks at counts, and the loads of their
+    /// addresses (pair S).
+    inlined_look_fence {
+        model: model::inlined::a_count_that_goes,
+        loom: rcu::loom_tests::inlined::a_reader_that_goes,
+    }
+    /// The full fence between the end of a count's address and the look for a leader (pair S).
+    inlined_detach_fence {
+        model: model::inlined::a_count_that_goes,
+        loom: rcu::loom_tests::inlined::a_reader_that_goes,
+    }
+    /// The wait of a thread that takes its count away for the end of a leader's look.
+    inlined_detach_waits {
+        model: model::inlined::a_count_that_goes,
+        loom: rcu::loom_tests::inlined::a_reader_that_goes,
+    }
+    /// The end of an inlined reader when its thread exits or unregisters.
+    inlined_exit {
+        inlined: an_exit_inside_a_section,
+    }
+    /// The inlined readers of threads that the child of a fork does not have: they are forgotten.
+    fork_keeps_inlined {
+        inlined: sections_in_the_child_of_a_fork,
+    }
     /// The wake of the task that awaits a grace period.
     future_wake {
         futures: it_is_ready_when_the_sections_have_ended,

@@ -18,12 +18,16 @@
 //! pair what breaks without it.
 
 mod fences;
+// Domains of C alone have such readers.
+#[cfg_attr(not(feature = "c"), allow(dead_code))]
+mod inlined;
 mod report;
 mod step;
 
 #[cfg_attr(all(leeward_loom, not(test)), allow(unused_imports))]
 pub(super) use step::Steps;
 
+use super::inlined::Inlined;
 use super::kind::Kind;
 use super::slot::Slot;
 use super::stall;
@@ -56,6 +60,7 @@ pub(crate) struct Grace {
     /// in the upper half of those whose readers execute full fences.
     registered: AtomicU64,
     pub(super) registry: Registry<Slot>,
+    pub(super) inlined: Inlined,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
     pub(super) stall: stall::Limit,
@@ -79,6 +84,7 @@ impl Grace {
                 kind,
                 registered: AtomicU64::new(0),
                 registry: Registry::new(),
+                inlined: Inlined::new(),
                 tickets: Tickets::new(),
                 counts: Counts::new(),
                 stall: stall::Limit::new(),
@@ -161,8 +167,13 @@ impl Grace {
         }
         let mut lead = Lead::begin(self);
         let epoch = self.advance();
-        lead.is_served = !self.registry.slots().any(|slot| slot.is_blocking(epoch));
+        lead.is_served = !self.is_blocked(epoch);
         lead.is_served
+    }
+
+    /// Returns true if a reader is inside that entered before `epoch`.
+    fn is_blocked(&self, epoch: u64) -> bool {
+        self.registry.slots().any(|slot| slot.is_blocking(epoch)) || self.blocking_inlined(epoch).is_some()
     }
 
     /// Waits until every reader that was inside before `epoch` has left. Returns `Ok(false)` if the
@@ -171,15 +182,15 @@ impl Grace {
         if mutated!(no_wait) {
             return Ok(true);
         }
-        for slot in self.registry.slots() {
-            if !self.leaves_soon(slot, epoch) {
-                if check!(own_section_leads, is_inside()) {
-                    return Err(OwnSection);
-                }
-                return Ok(self.sleep_until_all_left(epoch, timeout));
-            }
+        let leave_soon =
+            self.registry.slots().all(|slot| self.leaves_soon(slot, epoch)) && self.inlined_leave_soon(epoch);
+        if leave_soon {
+            return Ok(true);
         }
-        Ok(true)
+        if check!(own_section_leads, is_inside()) {
+            return Err(OwnSection);
+        }
+        Ok(self.sleep_until_all_left(epoch, timeout))
     }
 
     /// Spins for a moment, in which a short section ends. Returns true if the reader has left.
@@ -223,7 +234,7 @@ impl Grace {
             // Before the hand-over: we must not withdraw a request that the next leader makes.
             slot.clear_waited();
         }
-        true
+        self.sleep_until_inlined_left(epoch, &mut watch, timeout)
     }
 
     /// Sleeps until the reader wakes us, a report is due or the time is up, and reports what is
@@ -286,7 +297,7 @@ impl Grace {
     /// Returns true if the calling thread is inside a section of this domain, on any of its slots.
     pub(crate) fn is_inside(&self) -> bool {
         let me = thread::current();
-        self.registry.slots().any(|slot| slot.is_held_by(me))
+        self.registry.slots().any(|slot| slot.is_held_by(me) || slot.is_inlined_by(me))
     }
 
     /// Marks the slots of the calling thread, which ends and has handles.
@@ -307,9 +318,11 @@ impl Grace {
                 continue;
             }
             slot.clear_waited();
+            slot.keep_inlined_of(me);
             registered += Grace::count(slot);
         }
         self.registry.start_over();
+        self.inlined.after_fork();
         // Relaxed, both: the child has one thread.
         self.registered.store(registered, Ordering::Relaxed);
         self.asleep_since.store(0, Ordering::Relaxed);

@@ -115,6 +115,9 @@ mod future;
 mod grace;
 mod guard;
 mod head;
+// Domains of C alone have such readers.
+#[cfg_attr(not(feature = "c"), allow(dead_code))]
+mod inlined;
 mod kind;
 #[cfg(feature = "std")]
 pub(crate) mod limbo;

@@ -10,6 +10,7 @@ mod registration;
 use core::panic::Location;
 
 use super::for_c::ForC;
+use super::inlined;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, const_fn};
 use crate::fence::{Full, Pair};
 use crate::futex;
@@ -46,6 +47,7 @@ pub(super) static UNREGISTERED: Slot = Slot::at(1, TRANSIENT);
 /// | `is_fenced` | registration | 1: the reader executes full fences: writers need no heavy one |
 /// | `entered_at` | the reader | where the outermost section began, in debug builds, for reports |
 /// | `for_c` | the reader | what only domains of C have |
+/// | `inlined` | the reader | where its inlined sections are counted (`inlined.rs`) |
 ///
 /// `owner` has ids below 16 for slots without a thread (`registration.rs`). `extra` has 64 bits, so
 /// that forgetting guards cannot carry into bit 63.
@@ -63,6 +65,7 @@ pub struct Slot {
     is_fenced: AtomicU32,
     entered_at: AtomicPtr<Location<'static>>,
     pub(super) for_c: ForC,
+    pub(super) inlined: inlined::Reader,
 }
 
 #[cfg(not(leeward_loom))]
@@ -71,6 +74,7 @@ const _: () = assert!(
         && core::mem::offset_of!(Slot, extra) == 8
         && core::mem::offset_of!(Slot, waited) == 16
         && core::mem::offset_of!(Slot, owner) == 24
+        && core::mem::offset_of!(Slot, inlined) == 80
 );
 
 /// The reader's view. Its own slot is plain memory to it: only the reader writes `epoch` and
@@ -95,6 +99,7 @@ impl Slot {
                 is_fenced: AtomicU32::new(0),
                 entered_at: AtomicPtr::new(core::ptr::null_mut()),
                 for_c: ForC::new(),
+                inlined: inlined::Reader::new(),
             }
         }
     }
@@ -327,5 +332,13 @@ impl Slot {
         let inside = self.epoch.load(Ordering::Acquire) != OUTSIDE;
         // Relaxed: as above.
         inside && thread::id(self.owner.load(Ordering::Relaxed)) == thread
+    }
+
+    /// Returns true if `thread`, which is the calling one, is inside an inlined section.
+    pub(super) fn is_inlined_by(&self, thread: u64) -> bool {
+        // Relaxed: for comparing with a thread's own id; on our own slot these are our own stores.
+        thread != thread::UNKNOWN
+            && thread::id(self.owner.load(Ordering::Relaxed)) == thread
+            && self.inlined.is_inside()
     }
 }

@@ -158,8 +158,15 @@ impl<'a> Watch<'a> {
     /// Reports the reader if a report is due and the reader is still inside. Looks at the clock, so
     /// that sleeps that signals cut short count.
     pub(super) fn report_if_due(&mut self, slot: &Slot, counts: &Counts) {
+        if slot.is_inside() {
+            self.report(slot, counts);
+        }
+    }
+
+    /// Does what `report_if_due` does, for a reader that the caller has seen inside.
+    pub(super) fn report(&mut self, slot: &Slot, counts: &Counts) {
         let waited = self.waited();
-        if !slot.is_inside() || self.due.is_none_or(|due| waited < due) {
+        if self.due.is_none_or(|due| waited < due) {
             return;
         }
         self.due = self.limit.get().map(|limit| waited.saturating_add(limit));

@@ -20,7 +20,9 @@
 #![cfg_attr(feature = "std", doc = "```")]
 
 mod callbacks;
+mod count;
 mod domains;
+mod inlined;
 mod raw;
 mod reader;
 #[cfg(test)]
@@ -36,6 +38,7 @@ pub use types::{Bp, Mb, Memb, Qsbr};
 pub use writer::Refused;
 
 pub use super::head::Head;
+pub use super::inlined::{Common, Count, Served};
 pub use super::slot::Slot;
 pub use super::stall::CStall;
 

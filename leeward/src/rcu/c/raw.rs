@@ -7,9 +7,10 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 
 use super::super::backing::State;
+use super::super::inlined::Served;
 use super::super::kind::Place;
 use super::super::no_memory::NoMemory;
-use super::{reader, thread};
+use super::{inlined, reader, thread};
 
 /// The size of `struct lee_domain`, which is a part of the ABI: room for what may come.
 pub const SIZE: usize = 6144;
@@ -118,6 +119,31 @@ impl RawDomain {
     /// Announces a quiescent state of an online reader.
     pub fn quiesce(&'static self) {
         reader::quiesce(&self.state);
+    }
+
+    /// Has grace periods of the domain wait for inlined readers, as `served` describes them. A second
+    /// call changes nothing. Called when a library that stands in for one of liburcu's is loaded.
+    ///
+    /// # Safety
+    /// All that `served` points to is what it says, and lives as long as the process.
+    pub unsafe fn serve_inlined(&'static self, served: &'static Served) {
+        // SAFETY: the caller's promise.
+        unsafe { self.state.grace.inlined.serve(served) };
+    }
+
+    /// Registers the calling thread, as an inlined reader too where the domain serves such readers.
+    /// Returns false if the caller has to see to it that the thread calls
+    /// [`leave_inlined`](Self::leave_inlined) before it is gone: its exit has run already.
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    pub fn register_inlined(&'static self) -> Result<bool, NoMemory> {
+        inlined::register(&self.state)
+    }
+
+    /// Ends that the calling thread is an inlined reader, and a section that is open.
+    pub fn leave_inlined(&'static self) {
+        inlined::leave(&self.state);
     }
 }
 

@@ -20,7 +20,7 @@ use super::super::fork::watch;
 use super::super::local;
 use super::super::no_memory::NoMemory;
 use super::super::slot::{Slot, UNREGISTERED};
-use super::words;
+use super::{count, words};
 use crate::fence::{Asymmetric, Full};
 use crate::process::local::c::exit;
 use crate::process::thread;
@@ -83,10 +83,19 @@ pub(super) fn register(domain: &'static State) -> Result<Own, NoMemory> {
 /// Does what `register` does, but takes no slot on a thread that has run its exit, where no section
 /// would give it back.
 pub(super) fn register_early(domain: &'static State) -> Result<&'static Slot, NoMemory> {
-    match slot(domain).or_else(|| resume(domain)) {
+    match slot(domain) {
         Some(slot) => Ok(slot),
-        None if AT_EXIT.arm() => take(domain),
-        None => Ok(&UNREGISTERED),
+        None => Ok(keep(domain)?.unwrap_or(&UNREGISTERED)),
+    }
+}
+
+/// Returns the calling thread's slot of the domain, which it takes if it has none, and which its exit
+/// gives back. `None` on a thread that has run its exit.
+pub(super) fn keep(domain: &'static State) -> Result<Option<&'static Slot>, NoMemory> {
+    match slot(domain).filter(|slot| !slot.is_transient()).or_else(|| resume(domain)) {
+        Some(slot) => Ok(Some(slot)),
+        None if AT_EXIT.arm() => take(domain).map(Some),
+        None => Ok(None),
     }
 }
 
@@ -148,7 +157,7 @@ fn take_for_one_section(domain: &'static State) -> Result<&'static Slot, NoMemor
 }
 
 /// Claims a slot of the domain.
-fn claim(domain: &'static State, owner: u64) -> Result<&'static Slot, NoMemory> {
+pub(super) fn claim(domain: &'static State, owner: u64) -> Result<&'static Slot, NoMemory> {
     watch(domain);
     let (grace, number) = (&domain.grace, thread::number());
     let slot = if grace.kind.is_qsbr() { grace.claim_fenced(owner, number) } else { grace.claim(owner, number) };
@@ -212,11 +221,13 @@ fn give_back(domain: &'static State, slot: &'static Slot) {
         // A guard of Rust was leaked, and with it references that other threads may hold; or a
         // thread-local destructor will drop it.
         slot.outlive_thread();
+        count::end(domain, slot);
         domain.grace.counts.leaked.add(1);
         return;
     }
     // Relaxed: the thread's own word. Before the release: a signal handler in between must not find
     // a slot that another thread has claimed.
     variable(domain).store(unregistered(), Ordering::Relaxed);
+    count::end(domain, slot);
     domain.grace.release(slot);
 }

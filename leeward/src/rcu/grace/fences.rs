@@ -24,9 +24,10 @@ impl Grace {
     /// caller gives the lead up and serves no ticket.
     pub(super) fn try_advance(&self) -> Result<u64, Error> {
         // Relaxed: only leaders write it, one after the other.
-        let epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
+        let mut epoch = self.epoch.0.load(Ordering::Relaxed) + 1;
         if mutated!(global_before_heavy) {
             self.epoch.0.store(epoch, Ordering::Relaxed);
+            self.publish_era(epoch);
         }
         // Pair A, heavy half. Partner: the light fence in `Slot::enter_outermost` and
         // `Slot::quiesce`.
@@ -37,15 +38,18 @@ impl Grace {
         if !mutated!(heavy_before_scan) {
             self.heavy()?;
         }
+        // After the fence: all inlined readers that the scan has to wait for show their eras.
+        epoch = self.unshown(epoch);
         // Relaxed: the heavy fence has interrupted a reader that sees the new epoch before it saw
         // it, so that reader sees what was unlinked.
         self.epoch.0.store(epoch, Ordering::Relaxed);
+        self.publish_era(epoch);
         Ok(epoch)
     }
 
     /// Issues a heavy fence, or only a full one where readers execute full fences themselves: in a
     /// domain whose pair of fences says so, or where all that are registered do.
-    fn heavy(&self) -> Result<(), Error> {
+    pub(super) fn heavy(&self) -> Result<(), Error> {
         // SeqCst. Pairs A, B and C towards readers with full fences of their own. Pair M: what the
         // callers unlinked, and what `arm` raised, is before the look at `registered`. Partner: the
         // fence in `claim_as`.

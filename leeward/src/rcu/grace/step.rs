@@ -70,7 +70,7 @@ impl Grace {
                 steps.begun.store(lead.number, Ordering::Relaxed);
             }
             let epoch = self.epoch.0.load(Ordering::Relaxed);
-            lead.is_served = !check!(step_scan, self.registry.slots().any(|slot| slot.is_blocking(epoch)));
+            lead.is_served = !check!(step_scan, self.is_blocked(epoch));
             if !lead.is_served {
                 break;
             }

@@ -18,7 +18,7 @@ fn find(domain: &State) -> Option<(*mut *const Slot, &'static Slot)> {
 
 /// Returns true if the calling thread is inside a section that it opened without a handle.
 pub(super) fn is_inside(domain: &State) -> bool {
-    find(domain).is_some_and(|(_, slot)| slot.is_inside())
+    find(domain).is_some_and(|(_, slot)| slot.is_inside() || slot.inlined.is_inside())
 }
 
 /// Gives a transient slot back, whose outermost section has ended.

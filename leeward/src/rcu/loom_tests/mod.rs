@@ -7,6 +7,7 @@
 //! `LOOM_MAX_PREEMPTIONS` raises that for all. `atomic.rs`, at `fence`, and
 //! `futex/backend/model.rs` say what loom cannot see.
 
+mod inlined;
 mod life;
 mod worker;
 

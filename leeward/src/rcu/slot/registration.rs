@@ -5,7 +5,7 @@
 use super::{OUTSIDE, Slot, TRANSIENT, UNOWNED};
 use crate::atomic::Ordering;
 use crate::fence::Pair;
-use crate::mutant::check;
+use crate::mutant::{check, mutated};
 use crate::process::thread;
 use crate::registry;
 
@@ -116,6 +116,21 @@ impl Slot {
         }
     }
 
+    /// Returns the owner's word.
+    #[cfg(feature = "c")]
+    pub(in super::super) fn owner(&self) -> u64 {
+        // Relaxed: for comparing with a thread's own id.
+        self.owner.load(Ordering::Relaxed)
+    }
+
+    /// Marks the slot of the calling thread as one that it is about to give back.
+    #[cfg(feature = "c")]
+    pub(in super::super) fn mark_given_up(&self) {
+        // Relaxed, both: written and read by the slot's own thread.
+        let owner = self.owner.load(Ordering::Relaxed);
+        self.owner.store(owner | thread::ENDED | thread::LEAKED, Ordering::Relaxed);
+    }
+
     /// Returns how many sections are open.
     #[cfg(feature = "c")]
     pub(in super::super) fn sections(&self) -> u64 {
@@ -137,6 +152,15 @@ impl Slot {
         self.extra.load(Ordering::Relaxed) & TRANSIENT != 0
     }
 
+    /// Forgets, in the child of a fork, the count of inlined sections of any other thread than `me`:
+    /// it lies in memory of a thread that does not exist.
+    pub(in super::super) fn keep_inlined_of(&self, me: u64) {
+        // Relaxed: the child has one thread.
+        if thread::id(self.owner.load(Ordering::Relaxed)) != me {
+            self.inlined.hide();
+        }
+    }
+
     /// Frees the slot in the child of a fork, where its thread does not exist.
     pub(in super::super) fn abandon(&self) {
         // Relaxed, all: the child has one thread.
@@ -144,6 +168,9 @@ impl Slot {
         self.extra.store(0, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
         self.for_c.clear();
+        if !mutated!(fork_keeps_inlined) {
+            self.inlined.hide();
+        }
         self.owner.store(UNOWNED, Ordering::Relaxed);
     }
 }

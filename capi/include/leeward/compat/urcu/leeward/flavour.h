@@ -57,6 +57,7 @@
  */
 #ifndef LEE_1_URCU_READER
 #define LEE_1_URCU_READER LEE_1_INLINE
+#define LEE_1_URCU_READER_NAME(name) name
 #endif
 
 /* In units with DEBUG_RCU, the function behind a name is the one that reports misuse. */
@@ -108,9 +109,12 @@ LEE_1_INLINE int lee_1_urcu_depth(struct lee_1_slot *slot)
         urcu_assert_debug(_##urcu##_read_ongoing());                                                         \
         lee##_read_unlock();                                                                                 \
     }                                                                                                        \
-    LEE_1_URCU_READER int urcu##_read_ongoing(void) { return _##urcu##_read_ongoing(); }                     \
-    LEE_1_URCU_READER void urcu##_read_lock(void) { _##urcu##_read_lock(); }                                 \
-    LEE_1_URCU_READER void urcu##_read_unlock(void) { _##urcu##_read_unlock(); }                             \
+    LEE_1_URCU_READER int LEE_1_URCU_READER_NAME(urcu##_read_ongoing)(void)                                  \
+    {                                                                                                        \
+        return _##urcu##_read_ongoing();                                                                     \
+    }                                                                                                        \
+    LEE_1_URCU_READER void LEE_1_URCU_READER_NAME(urcu##_read_lock)(void) { _##urcu##_read_lock(); }         \
+    LEE_1_URCU_READER void LEE_1_URCU_READER_NAME(urcu##_read_unlock)(void) { _##urcu##_read_unlock(); }     \
     LEE_1_INLINE void _##urcu##_quiescent_state(void) {}                                                     \
     LEE_1_INLINE void urcu##_quiescent_state(void) {}                                                        \
     LEE_1_INLINE void urcu##_thread_offline(void) {}                                                         \
