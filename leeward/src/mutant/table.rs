@@ -1167,6 +1167,10 @@ mutants! {
         hash_map_lies: update,
         hash_map_lies: each_call_hashes_once,
     }
+    /// The emptying of a line that an attempt at a move has filled which was refused memory.
+    map_move_anew {
+        refused_memory: in_turn::every_operation_is_refused_at_each_allocation,
+    }
     /// The memory of which overflow line a move fills: it goes through all of them for each node.
     map_move_end {
         loom: collect::table::loom_tests::a_move_of_many_nodes_of_one_line,

@@ -17,7 +17,7 @@ use super::storage::{NoMemory, Overflow, Table};
 use super::{Node, Owner, RawTable, start};
 use crate::atomic::Ordering;
 use crate::inherited;
-use crate::mutant::check;
+use crate::mutant::{check, step};
 use crate::no_unwind::abort;
 
 /// The number of nodes for each line up to which a table does not grow: of seven slots. Then one
@@ -244,7 +244,7 @@ fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>
         // An attempt that failed for want of memory, or in the parent of a fork, may have left something.
         let is_linked = overflows(next, index).map(Overflow::renew).count() != 0;
         let none = if is_linked { Tags::none().with_overflow() } else { Tags::none() };
-        next.line(index as u64).prepare(none);
+        step!(map_move_anew, next.line(index as u64).prepare(none));
     }
     for (word, index) in words.iter().zip((unit..table.count()).step_by(step)) {
         let home = word.map(|tags| (table.line(index as u64), tags));
