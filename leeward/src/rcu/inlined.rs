@@ -333,9 +333,11 @@ impl Reader {
     /// Lets no leader find the count any more that begins its look from now on. Returns false if
     /// none was to be found before.
     pub(super) fn hide(&self) -> bool {
-        // Relaxed, both: own word; the fence of pair S orders it.
+        // Relaxed: own word.
         let was_attached = !self.count.load(Ordering::Relaxed).is_null();
-        self.count.store(core::ptr::null_mut(), Ordering::Relaxed);
+        // Release: the thread's sections are over for a leader that finds no count. Partner: the acquire in
+        // `seen`.
+        self.count.store(core::ptr::null_mut(), Ordering::Release);
         was_attached
     }
 }
