@@ -33,6 +33,8 @@ use super::Once;
 /// - An initialiser that asks for its own value panics; std leaves it open whether that panics or
 ///   waits forever.
 /// - It is there without std, and [`wait`](Self::wait) with Rust before 1.86.
+/// - What the value borrows must outlive the place. std's may be dropped after it, which only std may
+///   promise (`may_dangle`); `get_or_try_init`, unstable there, is not here.
 pub struct OnceLock<T> {
     once: Once,
     /// The value, initialised if `once` is completed.
