@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 use leeward::collect::raw::map::{Added, Cursor, Map, MapNode, OutOfMemory, Reclaim, Sizes};
 use leeward::rcu::c::{Head, RawDomain};
 
-use crate::report::report;
+use crate::report::{given, report};
 
 /// A function of C that compares a node's key.
 type Equal = unsafe extern "C-unwind" fn(NonNull<MapNode>, *const c_void) -> c_int;
@@ -85,13 +85,13 @@ pub unsafe extern "C" fn lee_1_map_new(options: &Options, rcu: &Reclaim, context
 /// Opens a section of the domain that a map is over.
 unsafe extern "C" fn read_lock(domain: *const ()) {
     // SAFETY: made of such a reference, in `lee_map_new_with`.
-    crate::rcu::lee_domain_read_lock(unsafe { &*domain.cast() });
+    crate::rcu::lee_domain_read_lock(Some(unsafe { &*domain.cast() }));
 }
 
 /// Closes such a section.
 unsafe extern "C" fn read_unlock(domain: *const ()) {
     // SAFETY: as above.
-    crate::rcu::lee_domain_read_unlock(unsafe { &*domain.cast() });
+    crate::rcu::lee_domain_read_unlock(Some(unsafe { &*domain.cast() }));
 }
 
 /// Calls a function after a grace period of the domain.
@@ -105,7 +105,8 @@ unsafe extern "C" fn defer(domain: *const (), head: NonNull<Head>, call: unsafe 
 /// Makes a map over a domain. Null for options that this version does not know: they would be
 /// promises that it does not keep.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_map_new_with(domain: &'static RawDomain, options: &Options) -> *mut Map {
+pub extern "C" fn lee_map_new_with(domain: Option<&'static RawDomain>, options: Option<&Options>) -> *mut Map {
+    given!("lee_map_new_with", domain: "domain", options: "structure");
     if options.flags & !(FIXED | KEEPS) != 0 || options.reserved != 0 {
         let Options { flags, reserved, .. } = *options;
         report(format_args!("lee_map_new_with called with unknown options: flags {flags:#x}, reserved {reserved:#x}"));
@@ -148,11 +149,12 @@ pub extern "C" fn lee_1_map_context(map: &Map) -> *mut () {
 /// Inside a section.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn lee_map_find(
-    map: &Map,
+    map: Option<&Map>,
     hash: c_ulong,
-    equal: Equal,
+    equal: Option<Equal>,
     key: *const c_void,
 ) -> *mut MapNode {
+    given!("lee_map_find", map: "map", equal: "comparison");
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.
@@ -165,12 +167,13 @@ pub unsafe extern "C-unwind" fn lee_map_find(
 /// Inside a section.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn lee_map_find_all(
-    map: &Map,
+    map: Option<&Map>,
     hash: c_ulong,
-    equal: Equal,
+    equal: Option<Equal>,
     key: *const c_void,
-    cursor: &mut Cursor,
+    cursor: Option<&mut Cursor>,
 ) -> *mut MapNode {
+    given!("lee_map_find_all", map: "map", equal: "comparison", cursor: "cursor");
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.
@@ -184,11 +187,12 @@ pub unsafe extern "C-unwind" fn lee_map_find_all(
 /// Inside a section, of which the cursor is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn lee_map_next_equal(
-    map: &Map,
-    equal: Equal,
+    map: Option<&Map>,
+    equal: Option<Equal>,
     key: *const c_void,
-    cursor: &mut Cursor,
+    cursor: Option<&mut Cursor>,
 ) -> *mut MapNode {
+    given!("lee_map_next_equal", map: "map", equal: "comparison", cursor: "cursor");
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.
@@ -201,7 +205,8 @@ pub unsafe extern "C-unwind" fn lee_map_next_equal(
 /// # Safety
 /// Inside a section.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_map_first(map: &Map, cursor: &mut Cursor) -> *mut MapNode {
+pub unsafe extern "C" fn lee_map_first(map: Option<&Map>, cursor: Option<&mut Cursor>) -> *mut MapNode {
+    given!("lee_map_first", map: "map", cursor: "cursor");
     // SAFETY: the caller's promise.
     *cursor = unsafe { map.first() };
     cursor.node
@@ -212,7 +217,8 @@ pub unsafe extern "C" fn lee_map_first(map: &Map, cursor: &mut Cursor) -> *mut M
 /// # Safety
 /// Inside a section, of which the cursor is.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_map_next(map: &Map, cursor: &mut Cursor) -> *mut MapNode {
+pub unsafe extern "C" fn lee_map_next(map: Option<&Map>, cursor: Option<&mut Cursor>) -> *mut MapNode {
+    given!("lee_map_next", map: "map", cursor: "cursor");
     // SAFETY: the caller's promise.
     *cursor = unsafe { map.next(*cursor) };
     cursor.node
@@ -223,7 +229,8 @@ pub unsafe extern "C" fn lee_map_next(map: &Map, cursor: &mut Cursor) -> *mut Ma
 /// # Safety
 /// Inside a section; the node is in no map, and no thread has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_map_add(map: &Map, hash: c_ulong, node: NonNull<MapNode>) -> c_int {
+pub unsafe extern "C" fn lee_map_add(map: Option<&Map>, hash: c_ulong, node: Option<NonNull<MapNode>>) -> c_int {
+    given!("lee_map_add", map: "map", node: "node");
     // SAFETY: the caller's promise.
     with_errno_kept(|| unsafe { map.add(hash as usize, node) }).map_or_else(|OutOfMemory| libc::ENOMEM, |()| 0)
 }
@@ -234,13 +241,14 @@ pub unsafe extern "C" fn lee_map_add(map: &Map, hash: c_ulong, node: NonNull<Map
 /// As for `lee_map_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn lee_map_add_unique(
-    map: &Map,
+    map: Option<&Map>,
     hash: c_ulong,
-    equal: Equal,
+    equal: Option<Equal>,
     key: *const c_void,
-    node: NonNull<MapNode>,
-    found: &mut *mut MapNode,
+    node: Option<NonNull<MapNode>>,
+    found: Option<&mut *mut MapNode>,
 ) -> c_int {
+    given!("lee_map_add_unique", map: "map", equal: "comparison", node: "node", found: "place for a node");
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.
@@ -262,13 +270,14 @@ pub unsafe extern "C-unwind" fn lee_map_add_unique(
 /// As for `lee_map_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn lee_map_set(
-    map: &Map,
+    map: Option<&Map>,
     hash: c_ulong,
-    equal: Equal,
+    equal: Option<Equal>,
     key: *const c_void,
-    node: NonNull<MapNode>,
-    replaced: &mut *mut MapNode,
+    node: Option<NonNull<MapNode>>,
+    replaced: Option<&mut *mut MapNode>,
 ) -> c_int {
+    given!("lee_map_set", map: "map", equal: "comparison", node: "node", replaced: "place for a node");
     // SAFETY: the caller's promise, here and below.
     let equal = unsafe { comparison(equal, key) };
     // SAFETY: as above.
@@ -287,7 +296,12 @@ pub unsafe extern "C-unwind" fn lee_map_set(
 /// # Safety
 /// As for `lee_map_add`; the other was found in this section.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_map_replace(map: &Map, old: Option<NonNull<MapNode>>, node: NonNull<MapNode>) -> c_int {
+pub unsafe extern "C" fn lee_map_replace(
+    map: Option<&Map>,
+    old: Option<NonNull<MapNode>>,
+    node: Option<NonNull<MapNode>>,
+) -> c_int {
+    given!("lee_map_replace", map: "map", node: "node");
     // SAFETY: the caller's promise.
     let is_replaced = old.is_some_and(|old| with_errno_kept(|| unsafe { map.replace(old, node) }));
     if is_replaced { 0 } else { libc::ENOENT }
@@ -298,7 +312,8 @@ pub unsafe extern "C" fn lee_map_replace(map: &Map, old: Option<NonNull<MapNode>
 /// # Safety
 /// Inside a section, in which it was found.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_map_remove(map: &Map, node: Option<NonNull<MapNode>>) -> c_int {
+pub unsafe extern "C" fn lee_map_remove(map: Option<&Map>, node: Option<NonNull<MapNode>>) -> c_int {
+    given!("lee_map_remove", map: "map");
     // SAFETY: the caller's promise.
     let is_removed = node.is_some_and(|node| with_errno_kept(|| unsafe { map.remove(node) }));
     if is_removed { 0 } else { libc::ENOENT }
@@ -306,7 +321,8 @@ pub unsafe extern "C" fn lee_map_remove(map: &Map, node: Option<NonNull<MapNode>
 
 /// Returns the number of nodes.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_map_count(map: &Map) -> usize {
+pub extern "C" fn lee_map_count(map: Option<&Map>) -> usize {
+    given!("lee_map_count", map: "map");
     map.len()
 }
 
@@ -328,18 +344,21 @@ pub extern "C" fn lee_1_map_has_hash(node: &MapNode, hash: c_ulong) -> bool {
 
 /// Makes the map one for so many nodes.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_map_resize(map: &Map, nodes: usize) -> c_int {
+pub extern "C" fn lee_map_resize(map: Option<&Map>, nodes: usize) -> c_int {
+    given!("lee_map_resize", map: "map");
     with_errno_kept(|| map.resize(nodes)).map_or_else(|OutOfMemory| libc::ENOMEM, |()| 0)
 }
 
 /// Returns true if a node was removed.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_map_node_is_removed(node: &MapNode) -> bool {
+pub extern "C" fn lee_map_node_is_removed(node: Option<&MapNode>) -> bool {
+    given!("lee_map_node_is_removed", node: "node");
     node.is_removed()
 }
 
 /// Makes a node that is in no map look as one that was removed.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_map_node_init_removed(node: &MapNode) {
+pub extern "C" fn lee_map_node_init_removed(node: Option<&MapNode>) {
+    given!("lee_map_node_init_removed", node: "node");
     node.set_removed();
 }

@@ -10,7 +10,10 @@ use core::time::Duration;
 use leeward::rcu::c::{CStall, Head, RawDomain, Refused, SIZE, Served, Slot, wake_writer};
 use leeward::rcu::{Limit, Policy};
 
-use crate::report::report;
+use crate::report::{given, report};
+
+/// A domain, as C passes it to the functions that are not inlined.
+type Domain = Option<&'static RawDomain>;
 
 /// A callback, as C passes it.
 type Callback = unsafe extern "C-unwind" fn(NonNull<Head>);
@@ -71,6 +74,14 @@ fn refused(domain: &'static RawDomain, what: &str, why: Refused) -> c_int {
     libc::EDEADLK
 }
 
+/// Ends the process for what a domain's `function` was called with.
+#[cold]
+fn unfit(domain: &'static RawDomain, function: &str, what: &str) -> ! {
+    report(format_args!("{}_{function} called with a {what}", domain.name()));
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
+}
+
 /// Returns what is said of a kind of readers.
 fn said_of(readers: u32) -> &'static str {
     match readers {
@@ -100,19 +111,22 @@ pub extern "C" fn lee_1_defined(domain: &'static RawDomain, readers: u32) {
 
 /// Registers the calling thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_register(domain: &'static RawDomain) -> c_int {
+pub extern "C" fn lee_domain_register(domain: Domain) -> c_int {
+    given!("lee_domain_register", domain: "domain");
     domain.register().map_or(libc::ENOMEM, |()| 0)
 }
 
 /// Unregisters the calling thread, and ends its sections.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_unregister(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_unregister(domain: Domain) {
+    given!("lee_domain_unregister", domain: "domain");
     domain.unregister();
 }
 
 /// Opens a section; does nothing in a domain of QSBR.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_read_lock(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_read_lock(domain: Domain) {
+    given!("lee_domain_read_lock", domain: "domain");
     if !domain.is_qsbr() {
         domain.enter();
     }
@@ -120,7 +134,8 @@ pub extern "C" fn lee_domain_read_lock(domain: &'static RawDomain) {
 
 /// Closes a section; does nothing in a domain of QSBR.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_read_unlock(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_read_unlock(domain: Domain) {
+    given!("lee_domain_read_unlock", domain: "domain");
     if !domain.is_qsbr() {
         domain.leave();
     }
@@ -128,25 +143,29 @@ pub extern "C" fn lee_domain_read_unlock(domain: &'static RawDomain) {
 
 /// Returns true inside a section, or while the thread is online.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_is_inside(domain: &'static RawDomain) -> bool {
+pub extern "C" fn lee_domain_is_inside(domain: Domain) -> bool {
+    given!("lee_domain_is_inside", domain: "domain");
     domain.is_inside()
 }
 
 /// Announces a quiescent state of an online thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_quiescent(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_quiescent(domain: Domain) {
+    given!("lee_domain_quiescent", domain: "domain");
     domain.quiesce();
 }
 
 /// Takes an online thread out of what grace periods wait for.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_offline(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_offline(domain: Domain) {
+    given!("lee_domain_offline", domain: "domain");
     domain.go_offline();
 }
 
 /// Makes the calling thread an online reader of a domain of QSBR.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
+pub extern "C" fn lee_domain_online(domain: Domain) {
+    given!("lee_domain_online", domain: "domain");
     if domain.is_qsbr() {
         domain.go_online();
     }
@@ -154,19 +173,22 @@ pub extern "C" fn lee_domain_online(domain: &'static RawDomain) {
 
 /// Waits for a grace period.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_synchronize(domain: &'static RawDomain) -> c_int {
+pub extern "C" fn lee_domain_synchronize(domain: Domain) -> c_int {
+    given!("lee_domain_synchronize", domain: "domain");
     domain.synchronize().map_or_else(|why| refused(domain, "synchronize", why), |()| 0)
 }
 
 /// Asks for a grace period without waiting for it.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_start_poll(domain: &'static RawDomain) -> Cookie {
+pub extern "C" fn lee_domain_start_poll(domain: Domain) -> Cookie {
+    given!("lee_domain_start_poll", domain: "domain");
     Cookie { ticket: domain.start_poll() }
 }
 
 /// Returns true if the grace period that a cookie stands for is over.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) -> bool {
+pub extern "C" fn lee_domain_poll(domain: Domain, cookie: Cookie) -> bool {
+    given!("lee_domain_poll", domain: "domain");
     domain.poll(cookie.ticket)
 }
 
@@ -177,34 +199,29 @@ pub extern "C" fn lee_domain_poll(domain: &'static RawDomain, cookie: Cookie) ->
 /// # Safety
 /// The head is the caller's, and not queued.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_domain_defer(
-    domain: &'static RawDomain,
-    head: Option<NonNull<Head>>,
-    call: Option<Callback>,
-) {
-    let what = match (head, call) {
-        (Some(head), Some(call)) if head.addr().get() & 1 == 0 => {
-            // SAFETY: the caller's promise.
-            return unsafe { domain.defer(head, call) };
-        }
-        (None, _) => "head that is NULL",
-        (_, None) => "function that is NULL",
-        _ => "head at an odd address",
-    };
-    report(format_args!("{}_defer called with a {what}", domain.name()));
-    // SAFETY: has no precondition.
-    unsafe { libc::abort() }
+pub unsafe extern "C" fn lee_domain_defer(domain: Domain, head: Option<NonNull<Head>>, call: Option<Callback>) {
+    given!("lee_domain_defer", domain: "domain");
+    let Some(head) = head else { unfit(domain, "defer", "head that is NULL") };
+    let Some(call) = call else { unfit(domain, "defer", "function that is NULL") };
+    if head.addr().get() & 1 != 0 {
+        unfit(domain, "defer", "head at an odd address");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { domain.defer(head, call) };
 }
 
 /// Waits until what was deferred before has run.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_barrier(domain: &'static RawDomain) -> c_int {
+pub extern "C" fn lee_domain_barrier(domain: Domain) -> c_int {
+    given!("lee_domain_barrier", domain: "domain");
     domain.barrier().map_or_else(|why| refused(domain, "barrier", why), |()| 0)
 }
 
 /// Stores what the domain has done so far, and what it holds.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_stats(domain: &'static RawDomain, stats: &mut Stats) {
+pub extern "C" fn lee_domain_stats(domain: Domain, stats: Option<&mut Stats>) {
+    given!("lee_domain_stats", domain: "domain");
+    let Some(stats) = stats else { unfit(domain, "stats", "structure that is NULL") };
     let now = domain.stats();
     *stats = Stats {
         grace_periods: now.grace_periods,
@@ -223,16 +240,18 @@ pub extern "C" fn lee_domain_stats(domain: &'static RawDomain, stats: &mut Stats
 /// Sets when a reader in the way is reported, and to which function.
 #[unsafe(no_mangle)]
 pub extern "C" fn lee_domain_set_stall_limit(
-    domain: &'static RawDomain,
+    domain: Domain,
     after: u64,
-    tell: Option<extern "C" fn(*const CStall)>,
+    tell: Option<extern "C-unwind" fn(*const CStall)>,
 ) {
+    given!("lee_domain_set_stall_limit", domain: "domain");
     domain.set_stall_limit((after != 0).then(|| Duration::from_nanos(after)), tell);
 }
 
 /// Bounds what is deferred and has not run.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_set_limit(domain: &'static RawDomain, limit: Option<&CLimit>) -> c_int {
+pub extern "C" fn lee_domain_set_limit(domain: Domain, limit: Option<&CLimit>) -> c_int {
+    given!("lee_domain_set_limit", domain: "domain");
     const NONE: CLimit = CLimit { callbacks: u64::MAX, time: 0, policy: 0, reserved: 0 };
     let limit = limit.unwrap_or(&NONE);
     let time = Duration::from_nanos(limit.time);
@@ -249,7 +268,8 @@ pub extern "C" fn lee_domain_set_limit(domain: &'static RawDomain, limit: Option
 
 /// Sets whether children of forks run the callbacks that they inherit.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_domain_set_child_adopts(domain: &'static RawDomain, adopts: bool) {
+pub extern "C" fn lee_domain_set_child_adopts(domain: Domain, adopts: bool) {
+    given!("lee_domain_set_child_adopts", domain: "domain");
     domain.set_child_adopts(adopts);
 }
 

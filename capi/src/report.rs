@@ -44,3 +44,21 @@ pub(crate) fn report(text: Arguments<'_>) {
 pub(crate) fn misuse<T>(function: &str, object: &T, what: &str) {
     report(format_args!("{function} called with {object:p}, {what}"));
 }
+
+/// Ends the process, for a caller of `function` that passed a NULL where a `what` is needed.
+#[cold]
+#[inline(never)]
+pub(crate) fn is_null(function: &str, what: &str) -> ! {
+    report(format_args!("{function} called with a {what} that is NULL"));
+    // SAFETY: has no precondition.
+    unsafe { libc::abort() }
+}
+
+/// Binds each pointer of C to what it points to; of one that is NULL, ends the process with a line that
+/// names the function. (A reference that is null would be undefined.)
+macro_rules! given {
+    ($function:literal, $($pointer:ident: $what:literal),+) => {
+        $(let Some($pointer) = $pointer else { $crate::report::is_null($function, $what) };)+
+    };
+}
+pub(crate) use given;

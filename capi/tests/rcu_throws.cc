@@ -51,17 +51,101 @@ static bool ends_in_a_callback()
 	return deferred([](lee_head *) { pthread_exit(nullptr); });
 }
 
-/* A comparison, whose caller would catch what it throws. */
-static bool throws_in_a_comparison()
+static int throws(const lee_map_node *, const void *)
 {
-	static lee_map_node node;
+	throw 2;
+}
+
+static int ends(const lee_map_node *, const void *)
+{
+	pthread_exit(nullptr);
+}
+
+/* The comparison, and how it is called, in a map that has a node of the hash. */
+static lee_map_equal *compares;
+static int caller;
+
+static void call_comparison(lee_map *map)
+{
+	static lee_map_node other;
+	lee_map_node *found;
+	lee_map_cursor cursor;
+
+	switch (caller) {
+	case 0:
+		lee_map_find(map, 1, compares, nullptr);
+		break;
+	case 1:
+		lee_map_find_all(map, 1, compares, nullptr, &cursor);
+		break;
+	case 2:
+		lee_map_first(map, &cursor);
+		lee_map_next_equal(map, compares, nullptr, &cursor);
+		break;
+	case 3:
+		lee_map_add_unique(map, 1, compares, nullptr, &other, &found);
+		break;
+	default:
+		lee_map_set(map, 1, compares, nullptr, &other, &found);
+	}
+}
+
+/* Of the two nodes of one hash, so that lee_map_next_equal() has one to compare. */
+static bool leaves_a_comparison()
+{
+	static lee_map_node nodes[2];
 	lee_map *map = lee_map_new(&lee_memb, 4);
 
 	without_core();
 	lee_memb_read_lock();
-	CHECK_EQ(lee_map_add(map, 1, &node), 0);
+	CHECK_EQ(lee_map_add(map, 1, &nodes[0]), 0);
+	CHECK_EQ(lee_map_add(map, 1, &nodes[1]), 0);
+	if (compares == ends) {
+		call_comparison(map);
+		return false;
+	}
 	try {
-		lee_map_find(map, 1, [](const lee_map_node *, const void *) -> int { throw 2; }, nullptr);
+		call_comparison(map);
+	} catch (int) {
+	}
+	return false;
+}
+
+/* What is told of a stall, on the thread that waits. */
+static void throws_when_told(const lee_stall *)
+{
+	throw 3;
+}
+
+static void ends_when_told(const lee_stall *)
+{
+	pthread_exit(nullptr);
+}
+
+static void (*told)(const lee_stall *);
+
+static void *reads_for_ever(void *is_inside)
+{
+	lee_memb_read_lock();
+	SET(*static_cast<int *>(is_inside), 1);
+	for (;;)
+		pause();
+}
+
+static bool leaves_what_is_told()
+{
+	static int is_inside;
+
+	without_core();
+	lee_memb_set_stall_limit(1000000, told);
+	check_start(reads_for_ever, &is_inside);
+	EVENTUALLY(GET(is_inside) == 1);
+	if (told == ends_when_told) {
+		lee_memb_synchronize();
+		return false;
+	}
+	try {
+		lee_memb_synchronize();
 	} catch (int) {
 	}
 	return false;
@@ -72,6 +156,15 @@ int main()
 	rcu_begin();
 	is_fatal(throws_in_a_callback, "threw an exception");
 	is_fatal(ends_in_a_callback, "ended or cancelled its thread");
-	is_fatal(throws_in_a_comparison, "threw an exception");
+	for (caller = 0; caller < 5; caller++) {
+		compares = throws;
+		is_fatal(leaves_a_comparison, "threw an exception");
+		compares = ends;
+		is_fatal(leaves_a_comparison, "ended or cancelled its thread");
+	}
+	told = throws_when_told;
+	is_fatal(leaves_what_is_told, "threw an exception");
+	told = ends_when_told;
+	is_fatal(leaves_what_is_told, "ended or cancelled its thread");
 	return check_end("rcu_throws");
 }

@@ -3,6 +3,10 @@
  * static assertion. Programs include the other headers, each of which includes
  * this one.
  *
+ * What is inlined uses its object at once: a NULL is a fault in the caller's code.
+ * Functions that are not inlined end the process with a line for a NULL, unless they
+ * say that they take one.
+ *
  * Names that begin with lee_ or LEE_ are for programs. Those that begin with
  * lee_1_ or LEE_1_ are a part of the binary interface, version 1, for the inline
  * functions of these headers alone.

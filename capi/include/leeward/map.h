@@ -55,6 +55,9 @@
  * the writers that come by: there is no thread. lee_domain_defer() frees the old table.
  * Many nodes of one hash are a list, to whose end lee_map_add() walks.
  *
+ * NULL. For the NULL of a pointer that is not said to be optional, the process ends
+ * with a line; and for a comparison that throws or ends its thread.
+ *
  * Waiting. Readers wait for nothing. A writer sleeps while another changes the same
  * line; neither waits for readers.
  *

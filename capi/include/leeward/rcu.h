@@ -148,7 +148,8 @@ LEE_1_ASSERT(sizeof(struct lee_domain) == LEE_1_DOMAIN_SIZE, "the domain is a pa
 
 /*
  * The functions for code that is given a domain as a value; each says what its
- * namesake of a domain does. Not inlined.
+ * namesake of a domain does. Not inlined. For a domain that is NULL, and for the NULL
+ * of a pointer that is not said to be optional, the process ends with a line.
  */
 
 /*
@@ -265,7 +266,7 @@ void lee_domain_stats(struct lee_domain *domain, struct lee_stats *stats);
  * a line on standard error. 0 reports nothing. The default is 10 seconds and NULL.
  *
  * The function runs on the thread that waits, inside the grace period: it must not
- * wait for one, nor defer.
+ * wait for one, nor defer. The process ends with a line if it throws or ends its thread.
  */
 void lee_domain_set_stall_limit(struct lee_domain *domain, uint64_t after, void (*tell)(const struct lee_stall *stall));
 

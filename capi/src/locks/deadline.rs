@@ -6,6 +6,8 @@ use core::time::Duration;
 use leeward::futex::{Deadline, Private, Timeout};
 use libc::timespec;
 
+use crate::report::given;
+
 /// Returns the timeout that a caller of C names.
 ///
 /// # Errors
@@ -34,7 +36,8 @@ pub(super) fn done(succeeded: bool, refusal: c_int) -> c_int {
 
 /// Stores the point in time that is so many nanoseconds from now.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_deadline_after(deadline: &mut timespec, nanoseconds: u64) {
+pub extern "C" fn lee_deadline_after(deadline: Option<&mut timespec>, nanoseconds: u64) {
+    given!("lee_deadline_after", deadline: "deadline");
     let time = Deadline::after::<Private>(Duration::from_nanos(nanoseconds)).since_beginning();
     deadline.tv_sec = libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX);
     deadline.tv_nsec = time.subsec_nanos() as _;

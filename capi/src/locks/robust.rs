@@ -7,7 +7,7 @@ use leeward::robust::raw::{RawMutex, Refusal};
 use libc::timespec;
 
 use super::deadline::timeout;
-use crate::report::misuse;
+use crate::report::{given, misuse};
 
 // The size that the header asserts; and zeroes are an unlocked mutex.
 const _: () = assert!(size_of::<RawMutex>() == 40 && align_of::<RawMutex>() == 8);
@@ -83,7 +83,8 @@ pub unsafe extern "C" fn lee_1_robust_mutex_unlock(mutex: &'static RawMutex) -> 
 
 /// Says that the data is whole again.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_robust_mutex_consistent(mutex: &RawMutex) -> c_int {
+pub extern "C" fn lee_robust_mutex_consistent(mutex: Option<&RawMutex>) -> c_int {
+    given!("lee_robust_mutex_consistent", mutex: "mutex");
     if mutex.mark_consistent() {
         return 0;
     }
@@ -93,13 +94,15 @@ pub extern "C" fn lee_robust_mutex_consistent(mutex: &RawMutex) -> c_int {
 
 /// Returns true if the lock is unusable forever.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_robust_mutex_is_unrecoverable(mutex: &RawMutex) -> bool {
+pub extern "C" fn lee_robust_mutex_is_unrecoverable(mutex: Option<&RawMutex>) -> bool {
+    given!("lee_robust_mutex_is_unrecoverable", mutex: "mutex");
     mutex.is_unrecoverable()
 }
 
 /// Returns the number of the thread that held the lock; 0: none.
 #[unsafe(no_mangle)]
-pub extern "C" fn lee_robust_mutex_owner(mutex: &RawMutex) -> u32 {
+pub extern "C" fn lee_robust_mutex_owner(mutex: Option<&RawMutex>) -> u32 {
+    given!("lee_robust_mutex_owner", mutex: "mutex");
     mutex.owner()
 }
 
@@ -108,7 +111,8 @@ pub extern "C" fn lee_robust_mutex_owner(mutex: &RawMutex) -> u32 {
 /// # Safety
 /// No thread holds the lock: `owner` is dead in every pid namespace.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lee_robust_mutex_declare_owner_dead(mutex: &'static RawMutex, owner: u32) -> c_int {
+pub unsafe extern "C" fn lee_robust_mutex_declare_owner_dead(mutex: Option<&'static RawMutex>, owner: u32) -> c_int {
+    given!("lee_robust_mutex_declare_owner_dead", mutex: "mutex");
     // SAFETY: the caller's promise.
     match unsafe { mutex.declare_owner_dead(owner) } {
         Ok(true) => 0,

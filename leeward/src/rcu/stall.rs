@@ -63,7 +63,7 @@ pub(crate) struct Limit {
     after: AtomicU64,
     /// A `fn(&Stall)`, or null for the default.
     tell: AtomicPtr<()>,
-    /// An `extern "C" fn(*const CStall)`, or null: `tell` counts.
+    /// An `extern "C-unwind" fn(*const CStall)`, or null: `tell` counts.
     tell_c: AtomicPtr<()>,
 }
 
@@ -99,7 +99,7 @@ impl Limit {
 
     /// Does what `set` does, for a function of C.
     #[cfg(feature = "c")]
-    pub(super) fn set_for_c(&self, after: Option<Duration>, tell: Option<extern "C" fn(*const CStall)>) {
+    pub(super) fn set_for_c(&self, after: Option<Duration>, tell: Option<extern "C-unwind" fn(*const CStall)>) {
         self.set(after, None);
         // Relaxed: as in `set`.
         self.tell_c.store(tell.map_or(core::ptr::null_mut(), |tell| tell as *mut ()), Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl Limit {
         let tell_c = self.tell_c.load(Ordering::Relaxed);
         if !tell_c.is_null() {
             // SAFETY: only `set_for_c` stores here, from such a function.
-            let tell = unsafe { core::mem::transmute::<*mut (), extern "C" fn(*const CStall)>(tell_c) };
+            let tell = unsafe { core::mem::transmute::<*mut (), extern "C-unwind" fn(*const CStall)>(tell_c) };
             let waited = stall.waited.as_nanos() as u64;
             return tell(&CStall { thread: stall.thread, is_beyond_limit: stall.is_beyond_limit.into(), waited });
         }

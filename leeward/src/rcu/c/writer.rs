@@ -106,7 +106,7 @@ impl RawDomain {
 
     /// Sets after how long a grace period reports the reader that it waits for, and the function
     /// that it reports it to; none: standard error.
-    pub fn set_stall_limit(&'static self, after: Option<Duration>, tell: Option<extern "C" fn(*const CStall)>) {
+    pub fn set_stall_limit(&'static self, after: Option<Duration>, tell: Option<extern "C-unwind" fn(*const CStall)>) {
         self.state().grace.stall.set_for_c(after, tell);
     }
 
