@@ -36,6 +36,7 @@ operations! {
     } => left(blocks_are_usable);
     queue_awaited: || assert!(AWAITED.pop().is_some()) => beside(pushes).left(awaited_is_usable);
     queue_pushed_to_a_sleeper: || AWAITED.push(1) => beside(pops).left(awaited_is_usable);
+    queue_awaited_to_take: || TAKEN.splice(&HELD) => beside(leaves).left(held_is_usable);
     queue_closed: || QUEUE.close() => left(queue_is_usable);
     stack_pushed: || STACK.push(1) => left(stack_is_usable);
     stack_popped: || {
@@ -71,6 +72,8 @@ static QUEUE: Queue<u32> = Queue::new();
 static OTHER: Queue<u32> = Queue::new();
 static BLOCKS: Queue<[u32; 64]> = Queue::new();
 static AWAITED: Queue<u32> = Queue::new();
+static HELD: Queue<u32> = Queue::new();
+static TAKEN: Queue<u32> = Queue::new();
 static STACK: Stack<u32> = Stack::new();
 static RAW: raw::Queue = raw::Queue::new();
 static RAW_STACK: raw::Stack = raw::Stack::new();
@@ -112,6 +115,12 @@ fn awaited_is_usable() -> bool {
     is_usable(&AWAITED, 99)
 }
 
+/// A thread that takes all waits for no consumer of the parent.
+fn held_is_usable() -> bool {
+    TAKEN.splice(&HELD);
+    HELD.is_empty() && is_usable(&HELD, 99) && is_usable(&TAKEN, 99)
+}
+
 fn stack_is_usable() -> bool {
     STACK.push(99);
     STACK.pop() == Some(99) && {
@@ -141,6 +150,14 @@ fn raw_answers() -> bool {
 fn pushes(beside: &Beside<'_>) {
     beside.until_it_sleeps();
     AWAITED.push(1);
+}
+
+/// Gives the right to pop up when the operation sleeps, which waits to take all.
+fn leaves(beside: &Beside<'_>) {
+    HELD.push(1);
+    let consumer = HELD.consumer();
+    beside.until_it_sleeps();
+    drop(consumer);
 }
 
 /// Sleeps until the operation pushes, which begins when this thread is ready.
