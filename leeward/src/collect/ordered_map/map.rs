@@ -78,6 +78,9 @@ use crate::rcu::{Domain, Global};
 /// What was replaced or removed is freed by later writers, after a grace period, and with the map.
 /// A guard that is held for long, also by a scan, holds all of it back.
 ///
+/// Every change of an entry takes memory, also a removal: a leaf is copied, and what it replaces waits
+/// for a grace period. Where there is no memory the process ends, as with a `Box`.
+///
 /// # Async-signal-safety, fork
 /// In a signal handler a map may be read, if the domain may ([`rcu`](crate::rcu#signals)). In the
 /// child of a fork a map is whole and may be used in every way, whatever other threads were doing
