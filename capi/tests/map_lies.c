@@ -13,7 +13,7 @@
 struct item {
 	struct lee_map_node node;
 	struct lee_head head;
-	/* Whether it is in the map, as what the calls returned has it. */
+	/* True if it is in the map, by what the calls returned. */
 	bool is_in;
 	int walked;
 };

@@ -479,7 +479,7 @@ fn stalls_are_reported() {
         ends(waiting);
         F::raw().set_stall_limit(None, None);
     }
-    extern "C" fn quiet(_: *const c::CStall) {}
+    extern "C-unwind" fn quiet(_: *const c::CStall) {}
     in_each_flavour("stalls", [stalls::<Memb>, stalls::<Mb>, stalls::<Bp>]);
 }
 
