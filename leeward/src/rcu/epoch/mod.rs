@@ -54,6 +54,8 @@
 //! - In the child of a fork, sections of threads that are not there are over; in crossbeam's they last
 //!   for ever.
 //! - [`Collector::synchronize`], [`Collector::stats`] and [`Collector::set_limit`] are new.
+//! - [`Guard::flush`] makes all calls that may be made; crossbeam's makes some hundreds. What pins and
+//!   deferring calls make is bounded in both.
 //! - [`Pointable`] is implemented for the same types, and for no others.
 //!
 //! # Beside the domains of [`rcu`](super)
