@@ -13,7 +13,7 @@
 struct item {
 	struct lee_map_node node;
 	struct lee_head head;
-	/* True if it is in the map, by what the calls returned. */
+	/* True while it is in the map, as far as what the calls returned tells. */
 	bool is_in;
 	int walked;
 };

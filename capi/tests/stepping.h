@@ -13,6 +13,8 @@
 
 /* How many instructions have run, the one before which to act, and what to do there. */
 static uint64_t steps, act_at, acted;
+/* Where the instructions lie that count; an end of 0: everywhere. */
+static uintptr_t counts_from, counts_to;
 static void (*act)(void);
 
 /* Functions of their own, so that the flags' way over the stack meets no red zone. */
@@ -42,8 +44,12 @@ static void trapped(int number, siginfo_t *information, void *context)
 {
 	ucontext_t *interrupted = (ucontext_t *)context;
 
+	const uintptr_t place = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+
 	(void)number;
 	(void)information;
+	if (counts_to != 0 && (place < counts_from || place >= counts_to))
+		return;
 	if (++steps == act_at) {
 		acted++;
 		act();
