@@ -84,7 +84,8 @@ impl World<'_> {
         let mut answered = Err(Errno::NOMEM);
         for _ in 0..100 {
             // SAFETY: takes numbers.
-            answered = unsafe { self.call(numbers::MEMBARRIER, [command, flags, processor, 0, 0, 0]) };
+            answered =
+                self.step.long(|| unsafe { self.call(numbers::MEMBARRIER, [command, flags, processor, 0, 0, 0]) });
             if answered != Err(Errno::NOMEM) {
                 break;
             }

@@ -47,6 +47,7 @@ mod sections;
 pub mod sequences;
 mod signals;
 mod sleepers;
+mod step;
 mod syscalls;
 mod task_words;
 mod text;

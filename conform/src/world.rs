@@ -15,6 +15,7 @@ use crate::errno::{Answer, Errno, answer};
 use crate::futex::{Call, Time};
 use crate::numbers;
 use crate::scenario::{Outcome, Trouble};
+pub(crate) use crate::step::Step;
 use crate::syscalls::{Syscalls, ask};
 use crate::text::Text;
 
@@ -73,91 +74,18 @@ pub struct World<'a> {
 // SAFETY: what threads share is the memory and the step, which are of atomics, and the kernel.
 unsafe impl Sync for World<'_> {}
 
-/// What a scenario is doing; readable from another process, in memory that both share, whose program is
-/// the same.
-#[repr(C)]
-pub(crate) struct Step {
-    /// The address of a static text, or 0: one word, so that who reads it while it changes has one or the
-    /// other.
-    what: AtomicUsize,
-    /// 1 if a thread or a child of the scenario ended because a call is absent.
-    lacks: AtomicU32,
-    /// How often the kernel has been asked.
-    tries: AtomicU32,
-    /// How often the scenario has come further: to another step, or to an answer that is Linux's. It does not
-    /// move in a loop that has no end of its own.
-    moves: AtomicU32,
-}
-
-impl Step {
-    /// Begins: nothing is absent.
-    pub(crate) fn begin(&self) {
-        self.lacks.store(0, Ordering::SeqCst);
-        self.tries.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Says that the scenario has come further.
-    pub(crate) fn moved(&self) {
-        self.moves.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Returns a number that changes while the scenario comes further.
-    #[cfg(feature = "linux")]
-    pub(crate) fn progress(&self) -> (u32, u32) {
-        (self.tries.load(Ordering::SeqCst), self.moves.load(Ordering::SeqCst))
-    }
-
-    /// Notes what a thread or a child ended with.
-    pub(crate) fn ended(&self, answered: Answer) {
-        if answered == Err(Errno::NOSYS) {
-            self.lacks.store(1, Ordering::SeqCst);
-        }
-    }
-
-    /// Returns true if a thread or a child of the scenario ended because a call is absent: then what
-    /// seems wrong, or hangs, is no fault.
-    pub(crate) fn lacks(&self) -> bool {
-        self.lacks.load(Ordering::SeqCst) != 0
-    }
-
-    /// Says what the scenario is doing.
-    pub(crate) fn set(&self, what: &'static &'static str) {
-        let what = (&raw const *what).expose_provenance();
-        if self.what.swap(what, Ordering::SeqCst) != what {
-            self.moved();
-        }
-    }
-
-    /// Returns what the scenario is doing, or nothing. Children that are just being ended may change it.
-    #[cfg(feature = "linux")]
-    pub(crate) fn get(&self) -> &'static str {
-        let what = core::ptr::with_exposed_provenance::<&'static str>(self.what.load(Ordering::SeqCst));
-        // SAFETY: null, or `set` stored the address of a static text of this program.
-        unsafe { what.as_ref() }.copied().unwrap_or_default()
-    }
-}
-
 /// A thread that a scenario started.
 #[derive(Clone, Copy)]
 pub(crate) struct Started(usize);
 
 /// Maps private anonymous memory, which is all zero and stays mapped.
-fn map<T>(kernel: &dyn Syscalls) -> Result<NonNull<T>, Trouble> {
+pub(crate) fn map<T>(kernel: &dyn Syscalls) -> Result<NonNull<T>, Trouble> {
     const { assert!(size_of::<T>() <= PAGE) };
     let arguments = [0, PAGE, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, usize::MAX, 0];
     // SAFETY: a new mapping.
     let memory = unsafe { ask(kernel, numbers::MMAP, arguments) };
     let memory = memory.map_err(|errno| unfit(format_args!("mmap of private anonymous memory: {errno}")))?;
     NonNull::new(core::ptr::with_exposed_provenance_mut(memory)).ok_or_else(|| unfit(format_args!("mmap answered 0")))
-}
-
-impl Step {
-    /// Returns a step in memory that stays, as the scenario's threads may.
-    pub(crate) fn mapped(kernel: &dyn Syscalls) -> Result<&'static Step, Trouble> {
-        let step = map::<Step>(kernel)?;
-        // SAFETY: mapped for ever; zero is a value of it.
-        Ok(unsafe { step.as_ref() })
-    }
 }
 
 impl World<'_> {

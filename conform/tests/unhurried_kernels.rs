@@ -39,6 +39,35 @@ fn a_kernel_that_is_slow_and_goes_on_does_not_hang() {
     assert!(matches!(verdict, Verdict::Pass), "{verdict:?}");
 }
 
+/// Where processors have much to do, a call that waits for all of them takes seconds.
+#[test]
+fn a_kernel_that_waits_for_all_processors_does_not_hang() {
+    /// Linux whose registrations for barriers, and whose tables of 1024 slots, take long.
+    struct Waiting;
+    impl Syscalls for Waiting {
+        unsafe fn call(&self, number: usize, arguments: [usize; 6]) -> isize {
+            const REGISTER_RSEQ: usize = 1 << 8;
+            const PR_FUTEX_HASH: usize = 78;
+            let is_table = number == numbers::PRCTL && arguments[0] == PR_FUTEX_HASH && arguments[2] == 1024;
+            if is_table || number == numbers::MEMBARRIER && arguments[0] == REGISTER_RSEQ {
+                std::thread::sleep(Duration::from_secs(3));
+            }
+            // SAFETY: the caller's promise.
+            unsafe { Linux.call(number, arguments) }
+        }
+
+        unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+            // SAFETY: the caller's promise.
+            unsafe { Linux.spawn(body, argument) }
+        }
+    }
+    for name in ["membarrier.one_processor_of_rseq", "futex_hash.size_is_told"] {
+        let scenario = scenarios().find(|scenario| scenario.name == name).unwrap();
+        let verdict = apart_with(scenario, &Waiting, 1, &[1_000]);
+        assert!(matches!(verdict, Verdict::Pass | Verdict::Absent(_)), "{name}: {verdict:?}");
+    }
+}
+
 #[test]
 fn a_kernel_that_comes_back_to_one_step_for_ever_hangs() {
     /// Linux, where the time of a wait never comes.

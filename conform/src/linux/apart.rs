@@ -96,7 +96,7 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
             if board.step.lacks() {
                 return absent();
             }
-            let step = doing(&board.step);
+            let (step, seconds) = (doing(&board.step), seconds.saturating_mul(board.step.patience()));
             Verdict::Wrong(Text::of(format_args!(
                 "it hangs; it was ended after {seconds} s. What it was doing: {step}"
             )))
@@ -105,11 +105,12 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
     }
 }
 
-/// Waits for the end of a child, `seconds` at most while it does not come further; returns its status, if it
-/// ended.
+/// Waits for the end of a child, `seconds` at most while it does not come further, or some times that long in a call
+/// that waits for all processors; returns its status, if it ended.
 fn wait(child: usize, seconds: u32, step: &Step) -> Result<Option<i32>, Errno> {
     let mut status = 0_i32;
-    let limit = u64::from(seconds) * 1_000_000;
+    // In twelfths of a microsecond.
+    let limit = u64::from(seconds) * 12_000_000;
     let (mut left, mut progress) = (limit, (0, 0));
     let mut pause = 200;
     loop {
@@ -120,9 +121,8 @@ fn wait(child: usize, seconds: u32, step: &Step) -> Result<Option<i32>, Errno> {
         match call(numbers::WAIT4, [child, (&raw mut status).expose_provenance(), WNOHANG, 0, 0, 0]) {
             Ok(0) if left == 0 => return Ok(None),
             Ok(0) => {
-                pause = left.min(pause);
                 Linux.pause(pause);
-                left -= pause;
+                left = left.saturating_sub(pause * 12 / u64::from(step.patience()));
                 pause = (2 * pause).min(10_000);
             }
             Ok(_) => return Ok(Some(status)),

@@ -30,7 +30,7 @@ const OVER: u32 = u32::MAX;
 
 fn hash(world: &World<'_>, operation: usize, [first, second]: [usize; 2]) -> Answer {
     // SAFETY: takes numbers.
-    unsafe { world.call(numbers::PRCTL, [FUTEX_HASH, operation, first, second, 0, 0]) }
+    world.step.long(|| unsafe { world.call(numbers::PRCTL, [FUTEX_HASH, operation, first, second, 0, 0]) })
 }
 
 fn slots(world: &World<'_>) -> Answer {
