@@ -61,7 +61,6 @@ const GROUPS: &[&[Scenario]] = &[
     signals::SCENARIOS,
     stops::SCENARIOS,
     set_tid_address::SCENARIOS,
-    clone::SCENARIOS,
     waitv::SCENARIOS,
     futex2::SCENARIOS,
     futex2_mpol::SCENARIOS,
@@ -85,6 +84,7 @@ const GROUPS: &[&[Scenario]] = &[
     membarrier::SCENARIOS,
     rseq::SCENARIOS,
     rseq_aborts::SCENARIOS,
+    clone::SCENARIOS,
 ];
 
 /// Returns all scenarios.
