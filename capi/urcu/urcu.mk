@@ -5,9 +5,8 @@
 # it uses; a cds library is only needed by programs that call the stacks and queues by name.
 #
 # $(URCU_FOLDER) has the files under liburcu's own names:
-#   LD_LIBRARY_PATH=.../leeward/urcu program     runs a program that was linked with liburcu on these libraries;
-#                                                flavour/inlined.h says which, of those that were compiled with
-#                                                _LGPL_SOURCE
+#   LD_LIBRARY_PATH=.../leeward/urcu program     runs a program that was linked with liburcu on these libraries
+#                                                (flavour/inlined.h: those of _LGPL_SOURCE on x86-64 only)
 #   cc -L .../leeward/urcu program.c -lurcu      links one that is compiled with these headers
 
 URCU_FLAVOURS := memb mb bp qsbr

@@ -18,7 +18,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use leeward::rcu::c::{self, Bp, Mb, Memb, RawDomain, Refused, Served};
+use leeward::rcu::c::{self, Bp, Mb, Memb, Qsbr, RawDomain, Refused, Served};
 use leeward::rcu::{Domain, RcuCell};
 
 /// Held by each test, since the domains are the process's.
@@ -535,4 +535,140 @@ fn readers_of_both_kinds_that_come_and_go() {
         });
     }
     in_each_flavour("torture", [torture::<Memb>, torture::<Mb>, torture::<Bp>]);
+}
+
+static QSBR_GP: Gp = Gp::new();
+thread_local! { static QSBR_COUNT: AtomicU64 = const { AtomicU64::new(0) }; }
+static QSBR: Served = Served {
+    common: (&raw const QSBR_GP).cast(),
+    reader: {
+        extern "C" fn reader() -> *mut c_void {
+            QSBR_COUNT.with(|count| count.as_ptr().cast())
+        }
+        reader
+    },
+    wakes: 2,
+};
+
+/// The domain of QSBR, with inlined readers.
+fn qsbr() -> &'static RawDomain {
+    // SAFETY: statics, and counts that their threads have until their end.
+    unsafe { c::lee_qsbr.serve_inlined(&QSBR) };
+    &c::lee_qsbr
+}
+
+/// What inlined code does to be online, and in a quiescent state.
+fn announce() {
+    fence(Ordering::SeqCst);
+    QSBR_COUNT.with(|count| count.store(QSBR_GP.copied.load(Ordering::Relaxed), Ordering::Release));
+    fence(Ordering::SeqCst);
+}
+
+fn withdraw() {
+    fence(Ordering::SeqCst);
+    QSBR_COUNT.with(|count| count.store(0, Ordering::Release));
+    fence(Ordering::SeqCst);
+}
+
+fn count_of_qsbr() -> u64 {
+    QSBR_COUNT.with(|count| count.load(Ordering::Relaxed))
+}
+
+/// Starts a thread that waits for a grace period of the domain of QSBR.
+fn waiting_for_qsbr() -> thread::JoinHandle<()> {
+    thread::spawn(|| assert_eq!(qsbr().synchronize(), Ok(())))
+}
+
+/// Runs `work` on a thread that is registered as an inlined reader, and online.
+fn while_online(work: fn()) {
+    let _alone = alone(&ALONE);
+    let _dog = Watchdog::new("online");
+    thread::spawn(move || {
+        assert_eq!(qsbr().register_inlined(), Ok(true));
+        announce();
+        work();
+    })
+    .join()
+    .unwrap();
+    // The thread's exit took it offline.
+    ends(waiting_for_qsbr());
+}
+
+#[test]
+fn grace_periods_wait_for_quiescent_states() {
+    while_online(|| {
+        for is_offline in [false, true] {
+            let waiting = waiting_for_qsbr();
+            never("a grace period ended beside a thread that is online", || waiting.is_finished());
+            if is_offline {
+                withdraw()
+            } else {
+                announce()
+            }
+            ends(waiting);
+        }
+        ends(waiting_for_qsbr());
+        announce();
+        // The era that is to come.
+        let next = (QSBR_GP.copied.load(Ordering::SeqCst) >> 32) + 1;
+        QSBR_COUNT.with(|count| count.store(next << 32 | 1, Ordering::SeqCst));
+        let waiting = waiting_for_qsbr();
+        never("a grace period took an old reader for a new one", || waiting.is_finished());
+        announce();
+        ends(waiting);
+    });
+}
+
+/// A quiescent state by our functions is one of the thread, and so is being offline.
+#[test]
+fn our_quiescent_states_count_for_inlined_code() {
+    while_online(|| {
+        for is_ours_online in [false, true] {
+            if is_ours_online {
+                qsbr().go_online();
+            }
+            let waiting = waiting_for_qsbr();
+            never("a grace period ended beside a thread that is online", || waiting.is_finished());
+            qsbr().quiesce();
+            ends(waiting);
+            assert!(qsbr().is_inside());
+            assert_ne!(count_of_qsbr(), 0);
+        }
+        assert!(qsbr().go_offline());
+        assert_eq!(count_of_qsbr(), 0);
+        assert!(!qsbr().is_inside() && !qsbr().go_offline());
+        ends(waiting_for_qsbr());
+    });
+}
+
+/// Neither word alone lets a grace period pass where the other says that the thread is online.
+#[test]
+fn threads_that_are_online_twice() {
+    while_online(|| {
+        qsbr().go_online();
+        let waiting = waiting_for_qsbr();
+        never("a grace period ended beside a thread that is online", || waiting.is_finished());
+        withdraw();
+        never("a grace period ended beside a thread that is online by ours", || waiting.is_finished());
+        qsbr().quiesce();
+        ends(waiting);
+        assert!(qsbr().go_offline());
+    });
+}
+
+/// A thread that is online is offline while it waits, and then online as it was.
+#[test]
+fn threads_that_wait_are_offline() {
+    while_online(|| {
+        assert_eq!(qsbr().synchronize(), Ok(()));
+        assert_ne!(count_of_qsbr(), 0);
+        Qsbr::defer(|| assert_ne!(count_of_qsbr(), 0, "a callback runs online"));
+        assert_eq!(qsbr().barrier(), Ok(()));
+        assert_ne!(count_of_qsbr(), 0);
+        let waiting = waiting_for_qsbr();
+        never("a grace period ended beside a thread that is online", || waiting.is_finished());
+        qsbr().leave_inlined();
+        assert_eq!(count_of_qsbr(), 0);
+        ends(waiting);
+    });
 }

@@ -162,7 +162,7 @@ static UNUSED int capture_end(char *text, size_t size)
 }
 
 /* True in the flavour qsbr. */
-#define IS_QSBR (strcmp(TEXT(rcu_read_lock), "urcu_qsbr_read_lock") == 0)
-#define IS_BP (strcmp(TEXT(rcu_read_lock), "urcu_bp_read_lock") == 0)
+#define IS_QSBR (strstr(TEXT(rcu_read_lock), "urcu_qsbr_read_lock") != NULL)
+#define IS_BP (strstr(TEXT(rcu_read_lock), "urcu_bp_read_lock") != NULL)
 
 #endif

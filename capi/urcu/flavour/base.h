@@ -22,10 +22,19 @@
 #define EXPORT __attribute__((__visibility__("default")))
 #define COLD __attribute__((__cold__, __noinline__))
 #define LINE __attribute__((__aligned__(128)))
-#if defined(__x86_64__) && defined(__LP64__) && !defined(LEE_1_URCU_qsbr)
+#if defined(__x86_64__) && defined(__LP64__)
 #define SERVES_INLINED
 #endif
-#ifdef SERVES_INLINED
+#if defined(SERVES_INLINED) && defined(LEE_1_URCU_qsbr)
+/* The header's functions serve this library; behind liburcu's names are others (inlined.h). */
+#define LEE_1_URCU_READER __attribute__((__unused__)) static inline
+static inline int urcu_qsbr_read_ongoing(void) __asm__("lee_1_own_read_ongoing");
+static inline void urcu_qsbr_read_lock(void) __asm__("lee_1_own_read_lock");
+static inline void urcu_qsbr_read_unlock(void) __asm__("lee_1_own_read_unlock");
+static inline void urcu_qsbr_quiescent_state(void) __asm__("lee_1_own_quiescent_state");
+static inline void urcu_qsbr_thread_offline(void) __asm__("lee_1_own_thread_offline");
+static inline void urcu_qsbr_thread_online(void) __asm__("lee_1_own_thread_online");
+#elif defined(SERVES_INLINED)
 /* Programs for liburcu find functions that count as their inlined sections do (inlined.h). */
 #define LEE_1_URCU_READER __attribute__((__unused__)) static inline
 #define LEE_1_URCU_READER_NAME(name) lee_1_own_##name
@@ -77,11 +86,14 @@ COLD __attribute__((__noreturn__)) static void give_up(const char *what)
 /* True if the calling thread is registered, by a call or by a section. */
 #define IS_REGISTERED (LEE_1_URCU_SLOT != &lee_1_unregistered)
 
-#ifdef SERVES_INLINED
+#if defined(SERVES_INLINED) && !defined(LEE_1_URCU_IS_QSBR)
 void rcu_read_lock(void);
 void rcu_read_unlock(void);
 int rcu_read_ongoing(void);
 #endif
+/* qsbr, in inlined.h. */
+static inline bool is_online_inlined(void);
+static inline void go_online_inlined(void);
 
 /* Returns true in a section; never in qsbr, where a waiting thread goes offline. */
 static inline bool is_in_section(void)
@@ -93,25 +105,30 @@ static inline bool is_in_section(void)
 #endif
 }
 
-/* qsbr: takes the calling thread offline while it waits. Returns true if it was online. */
-static inline bool go_offline(void)
+/*
+ * qsbr: takes the calling thread offline while it waits. Returns how it was online: 1: by our functions,
+ * 2: by inlined ones.
+ */
+static inline int go_offline(void)
 {
 #ifdef LEE_1_URCU_IS_QSBR
-    bool was_online = rcu_read_ongoing();
+    int was_online = (rcu_read_ongoing() ? 1 : 0) | (is_online_inlined() ? 2 : 0);
 
     if (was_online)
         rcu_thread_offline();
     return was_online;
 #else
-    return false;
+    return 0;
 #endif
 }
 
-/* qsbr: takes the calling thread online again, if it was. */
-static inline void come_back(bool was_online)
+/* qsbr: takes the calling thread online again, as it was. */
+static inline void come_back(int was_online)
 {
-    if (was_online)
+    if (was_online & 1)
         rcu_thread_online();
+    if (was_online & 2)
+        go_online_inlined();
 }
 
 /* Queues a callback for the domain's worker, which is the default one. */

@@ -55,7 +55,7 @@ static struct shelter take_shelter(void)
     struct shelter shelter = {false, IS_REGISTERED};
 
 #ifdef LEE_1_URCU_IS_QSBR
-    shelter.is_ours = !rcu_read_ongoing();
+    shelter.is_ours = !rcu_read_ongoing() && !is_online_inlined();
     if (shelter.is_ours)
         rcu_thread_online();
 #else
@@ -111,7 +111,7 @@ EXPORT void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
 EXPORT void rcu_barrier(void)
 {
     uint64_t newest;
-    bool was_online;
+    int was_online;
 
     if (here) {
         report(NAME(barrier) " called inside a callback: it would wait for itself");
@@ -146,7 +146,7 @@ EXPORT struct call_rcu_data *create_call_rcu_data(unsigned long flags, int cpu_a
 
 EXPORT void call_rcu_data_free(struct call_rcu_data *crdp)
 {
-    bool was_online;
+    int was_online;
 
     if (!crdp || crdp == &by_default)
         return;

@@ -179,7 +179,7 @@ static uint64_t forked_from;
 EXPORT void call_rcu_before_fork(void)
 {
     struct urcu_atfork *what = who_is_told();
-    bool was_online = go_offline();
+    int was_online = go_offline();
 
     if (what)
         what->before_fork(what->priv);

@@ -14,8 +14,12 @@
  * are constants, and all access goes by the global offset table. leeward's rcu/inlined.rs says what
  * inlined code does with the words, and waits for it.
  *
- * qsbr's sections are not served, nor are those of another processor, where liburcu's words differ:
- * such programs miss the names, and do not start.
+ * In qsbr a count is a copy of gp's word while the thread is online, and 0 while it is offline. Programs
+ * that are compiled with the headers of ours are online by the slots instead: the functions that register
+ * their threads have other symbols. A quiescent state of theirs, and being offline, counts for both.
+ *
+ * Sections of another processor are not served, where liburcu's words differ: such programs miss the
+ * names, and do not start.
  */
 #ifndef LEEWARD_URCU_FLAVOUR_INLINED_H
 #define LEEWARD_URCU_FLAVOUR_INLINED_H
@@ -29,7 +33,7 @@
 struct lee_1_inlined {
     void *common;
     void *(*reader)(void);
-    uint32_t wakes; /* 0: by the futex; 1: nobody, and the thread has a pointer */
+    uint32_t wakes; /* 0: by the futex; 1: nobody, and the thread has a pointer; 2: nobody, qsbr */
 };
 
 /* Of libleeward, for this library alone. */
@@ -64,7 +68,7 @@ urcu_static_assert(sizeof(struct lee_1_urcu_reader) == 256, "reader", reader_siz
 EXPORT __thread struct lee_1_urcu_reader READER;
 #endif
 
-#ifndef LEE_1_URCU_mb
+#if defined(LEE_1_URCU_memb) || defined(LEE_1_URCU_bp)
 /* Readers need no fence: a grace period of this library reaches them, or is refused. */
 EXPORT int LEE_1_URCU_NAME(has_sys_membarrier) = 1;
 #endif
@@ -101,8 +105,10 @@ static inline bool is_reader(void)
 static const struct lee_1_inlined served = {
     &GP,
     find_reader,
-#ifdef LEE_1_URCU_IS_BP
+#if defined(LEE_1_URCU_IS_BP)
     1,
+#elif defined(LEE_1_URCU_IS_QSBR)
+    2,
 #else
     0,
 #endif
@@ -170,6 +176,93 @@ EXPORT void LEE_1_URCU_NAME(register)(void)
         give_up("there is no memory for a reader of " NAME(register));
 }
 #endif
+
+#ifdef LEE_1_URCU_IS_QSBR
+/* Returns true if the calling thread is online by inlined code. */
+static inline bool is_online_inlined(void)
+{
+    /* Relaxed: the thread's own word. */
+    return (uint32_t)__atomic_load_n(&READER.count, __ATOMIC_RELAXED) != 0;
+}
+
+/* Announces that the calling thread, which is registered, is online, and holds nothing. */
+static inline void go_online_inlined(void)
+{
+    /* Release: what was read before is over. SeqCst: leeward's pair A, with full fences. */
+    __atomic_store_n(&READER.count, __atomic_load_n(&GP.copied, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The functions of programs that call liburcu's, and may have others inlined. */
+#define BY_CALL(type, name) EXPORT type by_call_##name(void)
+void by_call_register_thread(void) __asm__("urcu_qsbr_register_thread");
+void by_call_unregister_thread(void) __asm__("urcu_qsbr_unregister_thread");
+int by_call_read_ongoing(void) __asm__("urcu_qsbr_read_ongoing");
+void by_call_read_lock(void) __asm__("urcu_qsbr_read_lock");
+void by_call_read_unlock(void) __asm__("urcu_qsbr_read_unlock");
+void by_call_quiescent_state(void) __asm__("urcu_qsbr_quiescent_state");
+void by_call_thread_offline(void) __asm__("urcu_qsbr_thread_offline");
+void by_call_thread_online(void) __asm__("urcu_qsbr_thread_online");
+
+BY_CALL(void, thread_online)
+{
+    if (caa_unlikely(!is_reader()) && register_reader() != 0)
+        give_up("there is no memory for a reader of " NAME(register_thread));
+    if (!is_online_inlined())
+        go_online_inlined();
+}
+
+BY_CALL(void, register_thread)
+{
+    by_call_thread_online();
+}
+
+BY_CALL(void, unregister_thread)
+{
+    unregister_reader();
+}
+
+BY_CALL(int, read_ongoing)
+{
+    return is_online_inlined() || rcu_read_ongoing();
+}
+
+BY_CALL(void, read_lock)
+{
+    rcu_read_lock();
+}
+
+BY_CALL(void, read_unlock)
+{
+    rcu_read_unlock();
+}
+
+BY_CALL(void, quiescent_state)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    /* Relaxed, both: a stale era only makes the next call announce. */
+    if (is_online_inlined() &&
+        __atomic_load_n(&READER.count, __ATOMIC_RELAXED) != __atomic_load_n(&GP.copied, __ATOMIC_RELAXED))
+        go_online_inlined();
+    rcu_quiescent_state();
+}
+
+BY_CALL(void, thread_offline)
+{
+    /* Of both kinds. */
+    rcu_thread_offline();
+}
+
+#else
+
+static inline bool is_online_inlined(void)
+{
+    return false;
+}
+
+static inline void go_online_inlined(void)
+{
+}
 
 /* The barrier that inlined code executes beside a section: leeward's pairs A and C. */
 static inline void reader_fence(void)
@@ -285,6 +378,8 @@ static inline void resume_inlined(uint32_t depth)
         begin_sections(own_count(), depth);
 }
 
+#endif
+
 #else
 
 static inline int register_reader(void)
@@ -306,6 +401,30 @@ static inline void resume_inlined(uint32_t depth)
 {
     (void)depth;
 }
+
+static inline bool is_online_inlined(void)
+{
+    return false;
+}
+
+static inline void go_online_inlined(void)
+{
+}
+
+#ifdef LEE_1_URCU_IS_QSBR
+/* The symbols by which programs for liburcu call these. */
+EXPORT void by_call_register_thread(void) __asm__("urcu_qsbr_register_thread");
+EXPORT void by_call_register_thread(void)
+{
+    rcu_register_thread();
+}
+
+EXPORT void by_call_unregister_thread(void) __asm__("urcu_qsbr_unregister_thread");
+EXPORT void by_call_unregister_thread(void)
+{
+    rcu_unregister_thread();
+}
+#endif
 
 #endif
 

@@ -29,7 +29,7 @@ EXPORT void rcu_register_thread(void)
     /*
      * Without memory, the first section of the other flavours tries again, and says so if it fails.
      */
-    if (register_reader() != 0) {
+    if (register_reader() != 0 || LEE_1_URCU_DOMAIN(register)() != 0) {
 #ifdef LEE_1_URCU_IS_QSBR
         give_up("there is no memory for a reader of " NAME(register_thread));
 #endif
@@ -63,6 +63,7 @@ EXPORT void lee_1_urcu_unregister_checked(void)
     rcu_unregister_thread();
 }
 
+#ifndef LEE_1_URCU_IS_QSBR
 /*
  * Waits for all readers but the caller, which is inside a section: for it to wait for itself would
  * be a deadlock, and not to wait at all would free what others read. The domain has reported it.
@@ -79,6 +80,7 @@ COLD static void synchronize_inside(void)
         _rcu_read_lock();
     resume_inlined(inlined);
 }
+#endif
 
 EXPORT void synchronize_rcu(void)
 {
@@ -88,7 +90,9 @@ EXPORT void synchronize_rcu(void)
         return;
     if (refusal != EDEADLK)
         give_up(NAME(synchronize_rcu) ": neither membarrier nor signals can reach the readers of this process");
+#ifndef LEE_1_URCU_IS_QSBR
     synchronize_inside();
+#endif
 }
 
 #ifdef LEE_1_URCU_IS_BP

@@ -55,6 +55,20 @@ urcu_static_assert(sizeof(struct lee_1_urcu_flavor_0_13) ==
                    "0.13's members come first", flavor_0_13);
 
 extern const struct lee_1_urcu_flavor_0_13 lee_1_urcu_flavor_0_13 __asm__(TEXT(LEE_1_URCU_NAME(flavor)));
+#if defined(SERVES_INLINED) && defined(LEE_1_URCU_IS_QSBR)
+#undef rcu_read_ongoing
+#undef rcu_quiescent_state
+#undef rcu_thread_offline
+#undef rcu_thread_online
+#undef rcu_register_thread
+#undef rcu_unregister_thread
+#define rcu_read_ongoing by_call_read_ongoing
+#define rcu_quiescent_state by_call_quiescent_state
+#define rcu_thread_offline by_call_thread_offline
+#define rcu_thread_online by_call_thread_online
+#define rcu_register_thread by_call_register_thread
+#define rcu_unregister_thread by_call_unregister_thread
+#endif
 EXPORT const struct lee_1_urcu_flavor_0_13 lee_1_urcu_flavor_0_13 = {LEE_1_URCU_MEMBERS_0_13};
 
 #endif

@@ -219,6 +219,7 @@ static void tidy(void)
         rcu_quiescent_state();
     else
         rcu_thread_online();
+    go_online_inlined();
 #else
     if (caa_likely(!is_in_section()))
         return;
@@ -253,6 +254,7 @@ static bool run(struct call_rcu_data *data)
 
 #ifdef LEE_1_URCU_IS_QSBR
     rcu_thread_online();
+    go_online_inlined();
 #endif
     while (!is_to_stop(data) && (head = begin_next(data))) {
         head->func(head);

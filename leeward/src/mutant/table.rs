@@ -83,6 +83,14 @@ mutants! {
     inlined_exit {
         inlined: an_exit_inside_a_section,
     }
+    /// The announcement to inlined code of a quiescent state by our functions.
+    inlined_quiesce {
+        inlined: our_quiescent_states_count_for_inlined_code,
+    }
+    /// The end of being online by inlined code, where our functions take a thread offline.
+    inlined_offline {
+        inlined: threads_that_wait_are_offline,
+    }
     /// The inlined readers of threads that the child of a fork does not have: they are forgotten.
     fork_keeps_inlined {
         inlined: sections_in_the_child_of_a_fork,

@@ -26,7 +26,7 @@
 
 use core::ffi::c_void;
 
-use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
 use crate::mutant::{check, mutated};
 
 /// The value of [`Common::futex`] while the leader of a grace period sleeps, or is about to: -1.
@@ -34,8 +34,11 @@ const ASLEEP: u32 = u32::MAX;
 
 /// Readers set [`Common::futex`] to 0 and wake, where they find it `ASLEEP`.
 pub(super) const WAKE: u32 = 0;
-/// Readers wake nobody: the leader looks again by itself.
+/// Readers wake nobody: the leader looks again by itself. Threads have pointers to their counts.
 pub(super) const WAKE_NOBODY: u32 = 1;
+/// Readers announce quiescent states: a count is a copy while the thread is online, and 0 while it is
+/// offline. They need wake nobody.
+const QUIESCENT: u32 = 2;
 
 /// How many sections a reader has open (lower half), and the era in which the outermost began (upper
 /// half). Written by the inlined code of its thread, with plain moves.
@@ -69,6 +72,22 @@ impl Count {
     /// no count that the grace period has to wait for shows `epoch`'s own era (`Grace::unshown`).
     fn is_blocking(&self, epoch: u64) -> bool {
         self.open().is_some_and(|seen| seen >> 32 != u64::from(epoch as u32))
+    }
+
+    /// Announces, on the thread itself, that it is online and holds nothing from before `epoch`.
+    pub(super) fn announce(&self, epoch: u64) {
+        // Release: what the thread read before is over. Partner: the acquire in `open`.
+        self.0.store(epoch << 32 | 1, Ordering::Release);
+        // SeqCst. Pair A, light half: readers of QSBR execute full fences. Partner: the fence in `heavy`.
+        // - If our store comes first, the scan sees this announcement.
+        // - If the leader's fence comes first, we see what was unlinked.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Announces, on the thread itself, that it is offline.
+    pub(super) fn withdraw(&self) {
+        // Release: as above.
+        self.0.store(0, Ordering::Release);
     }
 
     #[cfg(all(test, leeward_loom))]
@@ -138,10 +157,10 @@ impl Common {
 pub struct Served {
     /// The words that the readers share.
     pub common: *const Common,
-    /// Finds the calling thread's count; with `WAKE_NOBODY`, the thread's pointer to its count, which
+    /// Finds the calling thread's count; with `WAKE_NOBODY` (1), the thread's pointer to its count, which
     /// is null until the thread is registered.
     pub reader: extern "C" fn() -> *mut c_void,
-    /// `WAKE` or `WAKE_NOBODY`.
+    /// `WAKE` (0), `WAKE_NOBODY` (1) or `QUIESCENT` (2).
     pub wakes: u32,
 }
 
@@ -158,6 +177,11 @@ impl Served {
     /// Returns true if a reader that leaves wakes a leader that sleeps.
     pub(super) fn is_woken(&self) -> bool {
         self.wakes == WAKE
+    }
+
+    /// Returns true if readers announce quiescent states.
+    pub(super) fn is_quiescent(&self) -> bool {
+        self.wakes == QUIESCENT
     }
 
     /// Returns true if counts lie in the slots, and threads have pointers to them.
@@ -297,10 +321,27 @@ impl Reader {
 
     /// Returns true if a section is open. For the slot's own thread.
     pub(super) fn is_inside(&self) -> bool {
+        self.open().is_some()
+    }
+
+    /// Returns the thread's count if a section is open, or the thread is online. For the slot's own
+    /// thread.
+    pub(super) fn open(&self) -> Option<&Count> {
         // Relaxed: own word.
         let count = self.count.load(Ordering::Relaxed);
         // SAFETY: null, or the calling thread's count.
-        unsafe { count.cast_const().as_ref() }.is_some_and(|count| count.open().is_some())
+        unsafe { count.cast_const().as_ref() }.filter(|count| count.open().is_some())
+    }
+
+    /// Announces that the thread is online and holds nothing from before `epoch`. Does nothing unless it
+    /// has registered as an inlined reader. For the slot's own thread.
+    pub(super) fn announce(&self, epoch: u64) {
+        // Relaxed: own word.
+        let count = self.count.load(Ordering::Relaxed);
+        // SAFETY: null, or the calling thread's count.
+        if let Some(count) = unsafe { count.cast_const().as_ref() } {
+            count.announce(epoch);
+        }
     }
 
     /// Returns true if the thread has registered as an inlined reader. For the slot's own thread.

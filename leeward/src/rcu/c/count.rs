@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::super::backing::State;
 use super::super::inlined::{Count, Served};
 use super::super::slot::Slot;
-use crate::mutant::step;
+use crate::mutant::{check, step};
 
 /// Lets leaders find the calling thread's count; where threads have pointers, sets the thread's.
 pub(super) fn attach(served: &'static Served, slot: &'static Slot) {
@@ -42,5 +42,32 @@ pub(super) fn end(domain: &'static State, slot: &'static Slot) {
         slot.mark_given_up();
         pointer((served.reader)().cast()).store(ptr::null_mut(), Ordering::Relaxed);
     }
+    if let Some(count) = slot.inlined.open().filter(|_| is_quiescent(domain)) {
+        count.withdraw();
+    }
     step!(inlined_exit, domain.grace.detach(slot));
+}
+
+fn is_quiescent(domain: &State) -> bool {
+    domain.grace.inlined.served().is_some_and(Served::is_quiescent)
+}
+
+/// Announces a quiescent state of the calling thread, if it is online by inlined code.
+pub(super) fn quiesce(domain: &State, slot: &Slot) {
+    if let Some(count) = slot.inlined.open().filter(|_| is_quiescent(domain)) {
+        // Relaxed: as in `Slot::quiesce`.
+        step!(inlined_quiesce, count.announce(domain.grace.epoch().load(Ordering::Relaxed)));
+    }
+}
+
+/// Ends that the calling thread is online by inlined code. Returns false if it was not.
+pub(super) fn go_offline(domain: &State, slot: &Slot) -> bool {
+    let online = slot.inlined.open().filter(|_| check!(inlined_offline, is_quiescent(domain)));
+    online.map(Count::withdraw).is_some()
+}
+
+/// Makes the calling thread, which is attached, online as inlined code does.
+pub(super) fn go_online(domain: &State, slot: &Slot) {
+    // Relaxed: as in `Slot::enter_outermost`.
+    slot.inlined.announce(domain.grace.epoch().load(Ordering::Relaxed));
 }

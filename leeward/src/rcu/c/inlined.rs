@@ -11,7 +11,7 @@ use super::super::backing::State;
 use super::super::inlined::Served;
 use super::super::no_memory::NoMemory;
 use super::super::slot::Slot;
-use super::count::{attach, end};
+use super::count::{self, attach, end};
 use super::thread;
 use crate::no_unwind::abort;
 use crate::process::thread as identity;
@@ -62,8 +62,11 @@ pub(super) fn leave(domain: &'static State) {
 ///
 /// A thread that was not registered is not registered afterwards.
 pub(super) struct Callbacks {
-    /// The domain, if the thread was no inlined reader before.
-    inlined: Option<&'static State>,
+    domain: &'static State,
+    /// True if the thread is an inlined reader for this time only.
+    is_new: bool,
+    /// True if the thread is online by inlined code for this time only.
+    is_online: bool,
     was_registered: bool,
 }
 
@@ -73,22 +76,27 @@ impl Callbacks {
     pub(super) fn begin(domain: &'static State) -> Callbacks {
         let is_served = domain.grace.inlined.served().is_some_and(|served| !served.has_pointers());
         let was_registered = thread::slot(domain).is_some();
-        if !is_served || own_slot(domain).is_some() {
-            return Callbacks { inlined: None, was_registered };
-        }
-        if register(domain).is_err() {
+        let is_new = is_served && own_slot(domain).is_none();
+        if is_new && register(domain).is_err() {
             abort!("there is no memory for a reader's slot of the thread that runs callbacks");
         }
-        Callbacks { inlined: Some(domain), was_registered }
+        let offline = own_slot(domain).filter(|slot| domain.grace.kind.is_qsbr() && !slot.inlined.is_inside());
+        if let Some(slot) = offline {
+            count::go_online(domain, slot);
+        }
+        Callbacks { domain, is_new, is_online: offline.is_some(), was_registered }
     }
 }
 
 impl Drop for Callbacks {
     fn drop(&mut self) {
-        if let Some(domain) = self.inlined {
-            leave(domain);
+        if self.is_online {
+            own_slot(self.domain).map(|slot| count::go_offline(self.domain, slot));
+        }
+        if self.is_new {
+            leave(self.domain);
             if !self.was_registered {
-                thread::unregister(domain);
+                thread::unregister(self.domain);
             }
         }
     }

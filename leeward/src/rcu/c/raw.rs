@@ -113,7 +113,8 @@ impl RawDomain {
 
     /// Ends the calling thread's being online. Returns true if it was.
     pub fn go_offline(&'static self) -> bool {
-        reader::go_offline(&self.state)
+        let ours = reader::go_offline(&self.state);
+        reader::go_offline_inlined(&self.state) || ours
     }
 
     /// Announces a quiescent state of an online reader.

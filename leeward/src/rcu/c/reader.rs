@@ -7,6 +7,7 @@
 use super::super::backing::State;
 use super::super::local;
 use super::super::slot::Slot;
+use super::count;
 use super::thread::{self, Own};
 use crate::fence::{Asymmetric, Full};
 use crate::no_unwind::abort;
@@ -62,7 +63,7 @@ pub(super) fn go_online(domain: &'static State) {
     }
 }
 
-/// Ends the calling thread's being online. Returns true if it was.
+/// Ends the calling thread's being online, by our functions. Returns true if it was.
 pub(super) fn go_offline(domain: &'static State) -> bool {
     let Some(slot) = thread::slot(domain).filter(|slot| is_online(domain, slot)) else { return false };
     match slot.for_c.guards() {
@@ -77,13 +78,25 @@ pub(super) fn go_offline(domain: &'static State) -> bool {
 /// Announces a quiescent state, with a full fence, if the thread is online and inside no section of
 /// Rust.
 pub(super) fn quiesce(domain: &State) {
-    if let Some(slot) = thread::slot(domain).filter(|slot| is_online(domain, slot) && slot.is_outermost()) {
+    let Some(slot) = thread::slot(domain) else { return };
+    if is_online(domain, slot) && slot.is_outermost() {
         slot.quiesce::<Full>(domain.grace.epoch());
     }
+    count::quiesce(domain, slot);
 }
 
-/// The time for which a thread that was online is offline. Its drop brings the thread online again.
-pub(super) struct Offline<'a>(&'a RawState, bool);
+/// Ends the calling thread's being online, by inlined code. Returns true if it was.
+pub(super) fn go_offline_inlined(domain: &'static State) -> bool {
+    thread::slot(domain).is_some_and(|slot| count::go_offline(domain, slot))
+}
+
+/// The time for which a thread that was online is offline. Its drop brings the thread online again, by
+/// our functions and by inlined code as it was before.
+pub(super) struct Offline<'a> {
+    domain: &'a RawState,
+    ours: bool,
+    inlined: bool,
+}
 
 /// A domain's state, as the guards of this file keep it.
 type RawState = &'static State;
@@ -91,14 +104,18 @@ type RawState = &'static State;
 impl<'a> Offline<'a> {
     /// Takes the calling thread offline, if it is online.
     pub(super) fn begin(domain: &'a RawState) -> Offline<'a> {
-        Offline(domain, domain.grace.kind.is_qsbr() && go_offline(domain))
+        let is_qsbr = domain.grace.kind.is_qsbr();
+        Offline { domain, ours: is_qsbr && go_offline(domain), inlined: is_qsbr && go_offline_inlined(domain) }
     }
 }
 
 impl Drop for Offline<'_> {
     fn drop(&mut self) {
-        if self.1 {
-            go_online(self.0);
+        if self.ours {
+            go_online(self.domain);
+        }
+        if let Some(slot) = thread::slot(self.domain).filter(|_| self.inlined) {
+            count::go_online(self.domain, slot);
         }
     }
 }

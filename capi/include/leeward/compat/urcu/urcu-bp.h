@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 LEE_1_URCU_FUNCTIONS(urcu_bp)
+LEE_1_URCU_REGISTRATION(urcu_bp)
 LEE_1_URCU_SECTIONS(urcu_bp, lee_bp, lee_1_bp_slot, 1)
 
 /* These do nothing: the child of any fork finds the registry repaired. */

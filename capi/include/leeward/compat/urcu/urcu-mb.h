@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 LEE_1_URCU_FUNCTIONS(urcu_mb)
+LEE_1_URCU_REGISTRATION(urcu_mb)
 LEE_1_URCU_SECTIONS(urcu_mb, lee_mb, lee_1_mb_slot, lee_1_mb_slot != &lee_1_unregistered)
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 LEE_1_URCU_FUNCTIONS(urcu_memb)
+LEE_1_URCU_REGISTRATION(urcu_memb)
 LEE_1_URCU_SECTIONS(urcu_memb, lee_memb, lee_1_memb_slot, lee_1_memb_slot != &lee_1_unregistered)
 
 #ifdef __cplusplus

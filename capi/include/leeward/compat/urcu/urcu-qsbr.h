@@ -28,6 +28,16 @@ extern "C" {
 #endif
 
 LEE_1_URCU_FUNCTIONS(urcu_qsbr)
+/*
+ * These leave a thread online by words of this library. Behind liburcu's names are those for programs with
+ * inlined code of liburcu's.
+ */
+#if defined(DEBUG_RCU) || defined(CONFIG_RCU_DEBUG)
+LEE_1_URCU_REGISTRATION(urcu_qsbr)
+#else
+void urcu_qsbr_register_thread(void) __asm__("lee_1_urcu_qsbr_register");
+void urcu_qsbr_unregister_thread(void) __asm__("lee_1_urcu_qsbr_unregister");
+#endif
 
 LEE_1_INLINE int _urcu_qsbr_read_ongoing(void)
 {

@@ -81,15 +81,16 @@ LEE_1_INLINE int lee_1_urcu_depth(struct lee_1_slot *slot)
 }
 #endif
 
-/* The functions that every flavour has. `urcu` is what their names begin with. */
-#define LEE_1_URCU_FUNCTIONS(urcu)                                                               \
-    void urcu##_exit(void);                                                                      \
-    void urcu##_register_thread(void) LEE_1_URCU_CHECKED("lee_1_" #urcu "_register_checked");     \
-    void urcu##_unregister_thread(void) LEE_1_URCU_CHECKED("lee_1_" #urcu "_unregister_checked"); \
-    void urcu##_synchronize_rcu(void);                                                           \
-    LEE_1_URCU_CALL_RCU(urcu)                                                                    \
-    LEE_1_URCU_DEFER(urcu)                                                                       \
-    LEE_1_URCU_POLL(urcu)                                                                        \
+/* The functions that register threads, and those that every flavour has. Their names begin with `urcu`. */
+#define LEE_1_URCU_REGISTRATION(urcu)                                                        \
+    void urcu##_register_thread(void) LEE_1_URCU_CHECKED("lee_1_" #urcu "_register_checked"); \
+    void urcu##_unregister_thread(void) LEE_1_URCU_CHECKED("lee_1_" #urcu "_unregister_checked");
+#define LEE_1_URCU_FUNCTIONS(urcu)     \
+    void urcu##_exit(void);            \
+    void urcu##_synchronize_rcu(void); \
+    LEE_1_URCU_CALL_RCU(urcu)          \
+    LEE_1_URCU_DEFER(urcu)             \
+    LEE_1_URCU_POLL(urcu)              \
     LEE_1_URCU_FLAVOR(urcu)
 
 /*
