@@ -15,7 +15,7 @@
 //!    fault the page in, as a user access would; sleeps | | `read` | `copy_from_user` | |
 //!    `resolve_shared` | look up the mapping: anonymous, or object and offset | | `task`, `park`,
 //!    `unpark` | a counted reference to the thread; "sleep unless woken"; "make runnable" | |
-//!    `preempt_off`, `preempt_on` | preemption off and on; interrupts too, if you wake from
+//!    `preempt_off` | your guard of preemption; of interrupts too, if you wake from
 //!    handlers | | `spin` | `cpu_relax` (here it lets others run, as the lock's holder may have
 //!    lost its processor) |
 //! 4. **One line in the system call table**:
@@ -120,6 +120,7 @@ impl Host for Thread {
     /// A counted reference, and the number: it may be unparked long after the wait has ended.
     type Task = (thread::Thread, u32);
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Thread> {
         &self.process.space
@@ -221,6 +222,9 @@ impl Host for Thread {
             Clock::Realtime => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64),
         }
     }
+
+    /// Turns nothing off: the threads here are a process's.
+    fn preempt_off(&self) {}
 
     /// Lets others run. In a kernel, this is `cpu_relax` and no more: preemption is off, so the
     /// lock's holder runs. Here the holder is a thread of a process and may have lost its

@@ -37,10 +37,10 @@
 //! | step | methods | what works with them |
 //! |---|---|---|
 //! | 1 | `space`, `threads`, `in_range`, `load`, `compare_exchange`, `read`, `fault_in` | user memory |
-//! |  | `task`, `park`, `unpark` | private futexes, without time |
+//! |  | `task`, `park`, `unpark`; `preempt_off`, whose guard is `()` | private futexes, without time |
 //! | 2 | `now` | deadlines |
 //! | 3 | `spin` | a lock whose holder lost its processor is not spun for in vain |
-//! | 4 | `preempt_off`, `preempt_on`; signals blocked between them, or `defer_wake` | signal handlers that wake |
+//! | 4 | `preempt_off` with a guard that blocks signals, or `defer_wake` | signal handlers that wake |
 //! | 5 | `resolve_shared` | futexes that processes share |
 //! | 6 | `priority` | real-time threads are woken first |
 //! | 7 | `unpark_all`, `fetch_op` | wakes of many by fewer calls; WAKE_OP in one instruction |

@@ -25,6 +25,7 @@ struct Simple {
 impl Host for Simple {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Simple> {
         &self.space
@@ -63,6 +64,7 @@ impl Host for Simple {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
 }
 
 /// A bound on the calls: far more than the waiters when a call begins, and fewer than the sequence

@@ -25,8 +25,11 @@ struct Ranked {
 impl Host for Ranked {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     zeros!();
+
+    fn preempt_off(&self) {}
 
     fn space(&self) -> &Space<Ranked> {
         &self.space

@@ -23,9 +23,19 @@ struct Slow {
     off: Cell<i32>,
 }
 
+/// A time without preemption.
+struct Off<'a>(&'a Slow);
+
+impl Drop for Off<'_> {
+    fn drop(&mut self) {
+        self.0.off.set(self.0.off.get() - 1);
+    }
+}
+
 impl Host for Slow {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = Off<'a>;
 
     zeros!();
 
@@ -43,11 +53,9 @@ impl Host for Slow {
         (self.sleep)();
         ParkEnd::TimedOut
     }
-    fn preempt_off(&self) {
+    fn preempt_off(&self) -> Off<'_> {
         self.off.set(self.off.get() + 1);
-    }
-    fn preempt_on(&self) {
-        self.off.set(self.off.get() - 1);
+        Off(self)
     }
     fn spin(&self, tries: u32) {
         (self.spun)(tries);

@@ -80,6 +80,7 @@ impl Inheritance<Guest> for Guest {
 impl Host for Guest {
     type Task = Parked;
     type Memory = Bounded;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Guest> {
         &self.space
@@ -124,6 +125,7 @@ impl Host for Guest {
     fn now(&self, clock: Clock) -> u64 {
         parking::now(clock)
     }
+    fn preempt_off(&self) {}
     fn spin(&self, tries: u32) {
         parking::spin(tries);
     }

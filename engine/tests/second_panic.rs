@@ -28,6 +28,7 @@ struct Worn {
 impl Host for Worn {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     zeros!();
 

@@ -183,9 +183,19 @@ impl Guest {
     }
 }
 
+/// A time in which a lock is held, and how many were held before.
+pub struct Locked<'a>(&'a Guest, i32);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        assert_eq!(self.0.locks.replace(self.1), self.1 + 1, "what was made last is dropped first");
+    }
+}
+
 impl Host for Guest {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = Locked<'a>;
 
     fn space(&self) -> &Space<Guest> {
         &self.space
@@ -287,12 +297,8 @@ impl Host for Guest {
         u64::from(self.parks.get())
     }
 
-    fn preempt_off(&self) {
-        self.locks.set(self.locks.get() + 1);
-    }
-
-    fn preempt_on(&self) {
-        self.locks.set(self.locks.get() - 1);
+    fn preempt_off(&self) -> Locked<'_> {
+        Locked(self, self.locks.replace(self.locks.get() + 1))
     }
 
     fn spin(&self, _: u32) {

@@ -140,6 +140,7 @@ struct Blind(Space<Blind>);
 impl Host for Blind {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
     fn space(&self) -> &Space<Blind> {
         &self.0
     }
@@ -172,6 +173,7 @@ impl Host for Blind {
     fn now(&self, clock: Clock) -> u64 {
         leeward_engine::parking::now(clock)
     }
+    fn preempt_off(&self) {}
     fn spin(&self, _: u32) {
         std::thread::yield_now();
     }

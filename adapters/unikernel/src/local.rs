@@ -61,9 +61,22 @@ impl<S: System> Local<S> {
     }
 }
 
+/// A time in which the system preempts no task on this processor.
+pub struct Undisturbed<'a, S: System>(&'a S);
+
+impl<S: System> Drop for Undisturbed<'_, S> {
+    fn drop(&mut self) {
+        self.0.enable_preemption();
+    }
+}
+
 impl<S: System> Host for Local<S> {
     type Task = S::Task;
     type Memory = Heap;
+    type Preemption<'a>
+        = Undisturbed<'a, S>
+    where
+        S: 'a;
 
     fn space(&self) -> &Space<Local<S>> {
         &self.space
@@ -138,12 +151,9 @@ impl<S: System> Host for Local<S> {
         }
     }
 
-    fn preempt_off(&self) {
+    fn preempt_off(&self) -> Undisturbed<'_, S> {
         self.system.disable_preemption();
-    }
-
-    fn preempt_on(&self) {
-        self.system.enable_preemption();
+        Undisturbed(&self.system)
     }
 
     fn inheritance(&self) -> Option<&dyn Inheritance<Local<S>>> {

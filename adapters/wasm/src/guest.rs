@@ -81,6 +81,10 @@ impl<M: LinearMemory, P: Parker> Guest<M, P> {
 impl<M: LinearMemory, P: Parker> Host for Guest<M, P> {
     type Task = P::Task;
     type Memory = Heap;
+    type Preemption<'a>
+        = ()
+    where
+        Self: 'a;
 
     fn space(&self) -> &Space<Self> {
         self.linear.as_ref().map_or(&self.runtime.interrupts, |linear| &linear.space)
@@ -150,6 +154,8 @@ impl<M: LinearMemory, P: Parker> Host for Guest<M, P> {
     fn now(&self, _: Clock) -> u64 {
         self.runtime.parker.now()
     }
+
+    fn preempt_off(&self) {}
 
     fn spin(&self, tries: u32) {
         self.runtime.parker.spin(tries);

@@ -90,6 +90,10 @@ pub(super) struct Model<'a> {
 impl<'a> Host for Model<'a> {
     type Task = ();
     type Memory = &'a Arena;
+    type Preemption<'b>
+        = ()
+    where
+        Self: 'b;
 
     fn space(&self) -> &Space<Model<'a>> {
         &self.space
@@ -143,6 +147,7 @@ impl<'a> Host for Model<'a> {
     fn now(&self, _: Clock) -> u64 {
         NOW
     }
+    fn preempt_off(&self) {}
     fn inheritance(&self) -> Option<&dyn Inheritance<Model<'a>>> {
         Some(self)
     }

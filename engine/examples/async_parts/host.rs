@@ -31,6 +31,7 @@ impl Tasks {
 impl Host for Tasks {
     type Task = NoThread;
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Tasks> {
         &self.space
@@ -87,6 +88,7 @@ impl Host for Tasks {
         // Futures have no deadline: time-outs are the executor's.
         0
     }
+    fn preempt_off(&self) {}
 }
 
 /// Futexes whose waits are futures.

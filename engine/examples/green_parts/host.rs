@@ -32,6 +32,7 @@ impl Host for Local {
     /// A green thread's number, which is never another one's.
     type Task = usize;
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Local> {
         &self.space
@@ -101,6 +102,8 @@ impl Host for Local {
     fn now(&self, _: Clock) -> u64 {
         self.scheduler.now()
     }
+
+    fn preempt_off(&self) {}
 
     fn spin(&self, _: u32) {
         // A bucket's lock is held by another carrier, which may have lost its processor: carriers

@@ -30,6 +30,7 @@ impl Thread {
 impl Host for Thread {
     type Task = Parked;
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     // Step 1: user memory. Whatever is at an address, the access answers it.
 
@@ -104,6 +105,8 @@ impl Host for Thread {
     fn now(&self, clock: Clock) -> u64 {
         now(clock)
     }
+
+    fn preempt_off(&self) {}
 
     fn spin(&self, tries: u32) {
         spin(tries);

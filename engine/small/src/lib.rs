@@ -103,6 +103,7 @@ fn word(address: Address) -> Result<&'static AtomicU32, Fault> {
 impl<const ALL: bool> Host for Mcu<ALL> {
     type Task = u8;
     type Memory = Once;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Self> {
         &self.space
@@ -155,6 +156,7 @@ impl<const ALL: bool> Host for Mcu<ALL> {
     fn now(&self, _: Clock) -> u64 {
         u64::from(READY.load(Ordering::Relaxed))
     }
+    fn preempt_off(&self) {}
     fn processors(&self) -> Option<&dyn Processors<Self>> {
         if ALL { Some(self) } else { None }
     }

@@ -11,7 +11,6 @@ pub(crate) mod huge;
 pub(crate) mod inheritance;
 pub(crate) mod memory;
 pub(crate) mod nodes;
-pub(crate) mod preemption;
 pub(crate) mod processors;
 pub(crate) mod robust;
 mod values;
@@ -54,6 +53,7 @@ const TRIES: u32 = 64;
 /// impl Host for Program {
 ///     type Task = Thread;
 ///     type Memory = Heap;
+///     type Preemption<'a> = ();
 ///
 ///     fn space(&self) -> &Space<Program> {
 ///         &self.space
@@ -97,6 +97,7 @@ const TRIES: u32 = 64;
 ///     fn now(&self, _: Clock) -> u64 {
 ///         0
 ///     }
+///     fn preempt_off(&self) {}
 ///     fn spin(&self, _: u32) {
 ///         thread::yield_now();
 ///     }
@@ -122,9 +123,9 @@ const TRIES: u32 = 64;
 ///
 /// The lock of one bucket, or of two, may be held when it calls [`load`](Self::load),
 /// [`load_sized`](Self::load_sized), [`compare_exchange`](Self::compare_exchange) or
-/// [`fetch_op`](Self::fetch_op), between [`preempt_off`](Self::preempt_off) and
-/// [`preempt_on`](Self::preempt_on). These methods must not sleep and must not call the engine; nor
-/// must `find`, `priority` and `lend` of [`Inheritance`].
+/// [`fetch_op`](Self::fetch_op), as long as what [`preempt_off`](Self::preempt_off) returned is
+/// there. These methods must not sleep and must not call the engine; nor must `find`, `priority`
+/// and `lend` of [`Inheritance`].
 ///
 /// A host that breaks a rule breaks its own waits. It cannot make the engine touch memory that the
 /// engine must not touch.
@@ -138,8 +139,8 @@ const TRIES: u32 = 64;
 ///
 /// A callback that panics once more meanwhile aborts the process: a waiter that stayed in a list
 /// would be found there by other threads when its memory is gone. A
-/// [`preempt_off`](Self::preempt_off) that panics counts as not done, a
-/// [`preempt_on`](Self::preempt_on) as done.
+/// [`preempt_off`](Self::preempt_off) that panics counts as not done, the drop of its guard as
+/// done.
 ///
 /// An executor's waker that panics is treated alike, and so is a callback that panics while a
 /// waiting future is dropped.
@@ -151,6 +152,49 @@ pub trait Host: Sized {
 
     /// The memory that tables are allocated from.
     type Memory: Memory;
+
+    /// A time without preemption, from [`preempt_off`](Self::preempt_off) until this is dropped: a
+    /// kernel's own guard, say one that counts, or one that keeps the state of interrupts and puts
+    /// it back. `()` where nothing is turned off.
+    ///
+    /// It is dropped after the lock was given up for which it was made, also where a callback
+    /// panics. An operation may hold two locks, and has a guard for each; the one that was made
+    /// last is dropped first. With the last one no lock is held any more, and its drop makes the
+    /// wakes that the host [deferred](Self::defer_wake). The drop must not sleep, nor call the
+    /// engine but for those.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// /// Interrupts of this processor, which were on or off before.
+    /// struct Interrupts<'a> {
+    ///     on: &'a Cell<bool>,
+    ///     before: bool,
+    /// }
+    ///
+    /// impl<'a> Interrupts<'a> {
+    ///     /// For `preempt_off`.
+    ///     fn off(on: &'a Cell<bool>) -> Interrupts<'a> {
+    ///         Interrupts { on, before: on.replace(false) }
+    ///     }
+    /// }
+    ///
+    /// impl Drop for Interrupts<'_> {
+    ///     fn drop(&mut self) {
+    ///         self.on.set(self.before);
+    ///     }
+    /// }
+    ///
+    /// let on = Cell::new(true);
+    /// let (outer, inner) = (Interrupts::off(&on), Interrupts::off(&on));
+    /// drop(inner);
+    /// assert!(!on.get());
+    /// drop(outer);
+    /// assert!(on.get());
+    /// ```
+    type Preemption<'a>
+    where
+        Self: 'a;
 
     /// Returns the calling thread's address space, the same one during a call.
     fn space(&self) -> &Space<Self>;
@@ -311,21 +355,15 @@ pub trait Host: Sized {
     /// Returns the time in nanoseconds since the clock's beginning.
     fn now(&self, clock: Clock) -> u64;
 
-    /// Turns preemption off, because a bucket's lock is about to be taken. A kernel also turns
-    /// interrupts off if their handlers wake. Calls nest, as an operation may hold two locks:
-    /// preemption is on again after as many [`preempt_on`](Self::preempt_on). Must not sleep, nor
-    /// call the engine.
+    /// Turns preemption off, because a bucket's lock is about to be taken, until the guard is
+    /// dropped. A kernel also turns interrupts off if their handlers wake. Calls nest, as an
+    /// operation may hold two locks. Must not sleep, nor call the engine.
     ///
     /// A host made of threads has three choices. If it blocks signals here, handlers may wake, wait
     /// and requeue as they like, for two system calls a lock. If it notes here that the thread
     /// holds a lock, handlers may wake, by [`defer_wake`](Self::defer_wake). If it does neither, no
     /// handler may call the engine: such a call would wait for a lock that its own thread holds.
-    fn preempt_off(&self) {}
-
-    /// Turns preemption on again after a bucket's lock was given up, if this is the last of as many
-    /// calls as [`preempt_off`](Self::preempt_off) had. Then no lock is held, and the host makes
-    /// the wakes that it [deferred](Self::defer_wake).
-    fn preempt_on(&self) {}
+    fn preempt_off(&self) -> Self::Preemption<'_>;
 
     /// Lets some time pass, because a bucket's lock was found taken; `tries` says how often in a
     /// row. Preemption is off, and another lock may be held: a kernel does nothing but pause. Where
@@ -353,7 +391,7 @@ pub trait Host: Sized {
     }
 
     /// Returns true if the host makes this wake itself later, by the same call, as soon as the
-    /// calling thread has given up the lock that it holds ([`preempt_on`](Self::preempt_on)).
+    /// calling thread has given up the lock that it holds ([`Preemption`](Self::Preemption)).
     /// Called before a wake takes a bucket's lock; a wake that is deferred answers 0.
     ///
     /// This is for hosts whose threads are interrupted by signal handlers that wake, and that

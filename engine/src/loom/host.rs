@@ -25,6 +25,7 @@ pub(crate) struct Model {
 impl Host for Model {
     type Task = thread::Thread;
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Model> {
         &self.space
@@ -84,6 +85,7 @@ impl Host for Model {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
     fn spin(&self, _: u32) {}
 }
 

@@ -37,6 +37,7 @@ struct Member {
 impl Host for Member {
     type Task = thread::Thread;
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Member> {
         &self.shared.space
@@ -85,6 +86,7 @@ impl Host for Member {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
     fn spin(&self, _: u32) {
         thread::yield_now();
     }

@@ -28,6 +28,7 @@ struct Twin {
 impl Host for Twin {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Twin> {
         &self.spaces[self.of]
@@ -68,6 +69,7 @@ impl Host for Twin {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
     fn spin(&self, _: u32) {}
 }
 

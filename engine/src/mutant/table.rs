@@ -361,6 +361,11 @@ mutants! {
     unbroken_restart {
         interrupted_in_calls: a_handler_in_a_sleep_that_is_begun_anew_ends_the_wait if x86_64,
     }
+    /// The order in which the times without preemption of two locks end: the last one first.
+    preemption_order {
+        panics: wakes_and_moves,
+        inheritance: the_most_urgent_gets_the_lock_and_of_equals_the_first,
+    }
     /// The end of a spin whose yields take long.
     spin_long {
         busy: a_spin_ends_when_its_yields_took_long,

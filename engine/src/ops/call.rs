@@ -36,7 +36,7 @@ pub(crate) struct Held<'a, H: Host> {
     pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
-/// The held locks of two keys' buckets.
+/// The held locks of two keys' buckets. The first one is given up first.
 pub(crate) struct HeldTwo<'a, H: Host> {
     pub(crate) first: Locked<'a, H>,
     /// `None` where both keys have the same bucket.
@@ -198,25 +198,33 @@ impl<'a, H: Host> Call<'a, H> {
     /// Locks two keys' buckets, in the same order in every call: smaller ranks first, then by
     /// address.
     pub(crate) fn lock_two(&self, first: &Key, second: &Key) -> HeldTwo<'a, H> {
-        let pin = self.pin_table(first).or_else(|| self.pin_table(second));
+        let mut pin = self.pin_table(first).or_else(|| self.pin_table(second));
         loop {
             let (a, b) = (self.bucket_ref(pin.as_ref(), first), self.bucket_ref(pin.as_ref(), second));
             let lock = |bucket_ref: BucketRef<'a, H>| bucket_ref.lock(self.host, self.space);
             let (first, second) = match a.order().cmp(&b.order()) {
                 core::cmp::Ordering::Equal => (lock(a), None),
                 core::cmp::Ordering::Less => {
-                    let first = lock(a);
-                    (first, Some(lock(b)))
+                    let mut first = lock(a);
+                    let mut second = lock(b);
+                    step!(preemption_order, first.ends_before(&mut second));
+                    (first, Some(second))
                 }
                 core::cmp::Ordering::Greater => {
                     let second = lock(b);
                     (lock(a), Some(second))
                 }
             };
-            let second_migrated = second.as_ref().is_some_and(|second| second.filter().has_migrated());
-            if !first.filter().has_migrated() && !second_migrated {
-                return HeldTwo { first, second, pin };
+            let held = HeldTwo { first, second, pin };
+            let second_migrated = held.second.as_ref().is_some_and(|second| second.filter().has_migrated());
+            if !held.first.filter().has_migrated() && !second_migrated {
+                return held;
             }
+            // One after the other, as they are given up by the callers.
+            let HeldTwo { first, second, pin: same } = held;
+            drop(first);
+            drop(second);
+            pin = same;
         }
     }
 

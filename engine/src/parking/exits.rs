@@ -64,9 +64,9 @@ const TRYLOCK_PI: i32 = libc::FUTEX_TRYLOCK_PI | libc::FUTEX_PRIVATE_FLAG;
 /// ```
 ///
 /// # Locks
-/// Each method holds a lock of its own for a few instructions, between [`Host::preempt_off`] and
-/// [`Host::preempt_on`] of the host that it is given, and waits for it by [`Host::spin`]. That host
-/// is always the same one. [`find`](Self::find) may be called under the engine's locks: it neither
+/// Each method holds a lock of its own for a few instructions, with preemption
+/// [off](Host::preempt_off) by the host that it is given, and waits for it by [`Host::spin`]. That
+/// host is always the same one. [`find`](Self::find) may be called under the engine's locks: it neither
 /// sleeps nor allocates. All others are called with no lock held.
 ///
 /// # Memory

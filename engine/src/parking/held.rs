@@ -1,7 +1,7 @@
 //! The locks of the engine that the calling thread holds, noted for two others that may be in its
 //! way: a signal handler on the same thread, whose wake is put off until the lock is given up
 //! (`deferred`), and a real-time thread on the same processor, which lends the holder its own
-//! urgency until then. `Process::preempt_off` and `preempt_on` note buckets' locks, `short` its
+//! urgency until then. `Process::preempt_off` and its guard note buckets' locks, `short` its
 //! own; `spin` calls [`await_holder`].
 //!
 //! Lending is the kernel's own priority inheritance: in a process with real-time threads a thread

@@ -69,8 +69,8 @@ use crate::{Heap, Host, Memory, Priority};
 ///
 /// # Locks
 /// As [`Exits`](super::Exits) does, each method holds a lock of its own for a few instructions,
-/// between [`Host::preempt_off`] and [`Host::preempt_on`] of the host that it is given, which is
-/// always the same one. [`priority`](Self::priority) and [`lend`](Self::lend) may be called under
+/// with preemption [off](Host::preempt_off) by the host that it is given, which is always the same
+/// one. [`priority`](Self::priority) and [`lend`](Self::lend) may be called under
 /// the engine's locks: they neither sleep nor allocate. [`make_room`](Self::make_room) and
 /// [`forget`](Self::forget) are called with no lock held.
 ///

@@ -99,7 +99,7 @@ pub use held::expect_real_time;
 pub use lending::Lending;
 pub use lot::ParkingLot;
 pub use park::{Parked, park};
-pub use process::Process;
+pub use process::{Deferral, Process};
 pub use spin::spin;
 
 use crate::Clock;

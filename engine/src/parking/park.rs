@@ -46,6 +46,7 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 /// impl Host for Arena {
 ///     type Task = Parked;
 ///     type Memory = Heap;
+///     type Preemption<'a> = ();
 ///
 ///     fn space(&self) -> &Space<Arena> {
 ///         &self.space
@@ -87,6 +88,7 @@ const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 ///     fn now(&self, clock: Clock) -> u64 {
 ///         now(clock)
 ///     }
+///     fn preempt_off(&self) {}
 ///     fn spin(&self, tries: u32) {
 ///         spin(tries);
 ///     }

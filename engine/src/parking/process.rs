@@ -118,9 +118,23 @@ impl<M: Memory + 'static> Process<M> {
     }
 }
 
+/// A time in which the calling thread holds a lock of a [`Process`]'s, or is about to take it: its
+/// signal handlers' wakes by that host are put off until the last of these is dropped, which makes
+/// them. The host makes it, for the engine.
+#[derive(Debug)]
+pub struct Deferral<'a, M: Memory + 'static>(&'a Process<M>);
+
+impl<M: Memory + 'static> Drop for Deferral<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        deferred::leave(self.0);
+    }
+}
+
 impl<M: Memory + 'static> Host for Process<M> {
     type Task = Parked;
     type Memory = M;
+    type Preemption<'a> = Deferral<'a, M>;
 
     #[inline]
     fn space(&self) -> &Space<Process<M>> {
@@ -234,14 +248,10 @@ impl<M: Memory + 'static> Host for Process<M> {
         now(clock)
     }
 
-    #[inline]
-    fn preempt_off(&self) {
+    #[inline(always)]
+    fn preempt_off(&self) -> Deferral<'_, M> {
         held::enter(core::ptr::from_ref(self).cast());
-    }
-
-    #[inline]
-    fn preempt_on(&self) {
-        deferred::leave(self);
+        Deferral(self)
     }
 
     fn spin(&self, tries: u32) {

@@ -1,13 +1,12 @@
 //! A lock for a few instructions, around what a host itself keeps where the engine's locks are
 //! held: there neither the heap nor the standard library's locks may be used. `table` has the
-//! lists that it guards. It calls the host: `preempt_off`, `preempt_on` and `spin`.
+//! lists that it guards. It calls the host: `preempt_off` and `spin`.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Host;
-use crate::host::preemption::PreemptionGuard;
 use crate::mutant::mutated;
 
 /// The lock is free.
@@ -44,7 +43,7 @@ impl<T> Short<T> {
     /// preemption off, so that wakes of handlers by that host are put off meanwhile. A handler's
     /// wake takes no such lock, but the lock of a bucket, whose holder may wait for this one.
     pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> Locked<'a, T, H> {
-        let off = (!mutated!(short_named)).then(|| PreemptionGuard::new(host));
+        let off = (!mutated!(short_named)).then(|| host.preempt_off());
         let mut tries = 0_u32;
         // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on
         // failure: nothing learnt.
@@ -57,10 +56,10 @@ impl<T> Short<T> {
 }
 
 /// A guard of the lock, by which its holder reaches the value.
-pub(super) struct Locked<'a, T, H: Host> {
+pub(super) struct Locked<'a, T, H: Host + 'a> {
     short: &'a Short<T>,
     /// Dropped after the lock was given up.
-    _off: Option<PreemptionGuard<'a, H>>,
+    _off: Option<H::Preemption<'a>>,
 }
 
 impl<T, H: Host> Deref for Locked<'_, T, H> {

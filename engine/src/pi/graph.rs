@@ -21,6 +21,7 @@ use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, TREES, Tr
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::table::lock_word::{Held, LockWord};
+use crate::table::locked::Locked;
 use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
@@ -57,7 +58,7 @@ impl<H: Host> Graph<H> {
 
     /// Locks the graph.
     pub(crate) fn lock<'a>(&'a self, host: &'a H) -> Waits<'a, H> {
-        Waits { graph: self, _held: self.lock.lock(host, 0) }
+        Waits { graph: self, held: self.lock.lock(host, 0) }
     }
 
     /// Returns the address by which claims identify their graph.
@@ -82,7 +83,15 @@ impl<H: Host> Graph<H> {
 /// The held lock of the graph: its methods read and change who waits for whom.
 pub(crate) struct Waits<'a, H: Host> {
     graph: &'a Graph<H>,
-    _held: Held<'a, H>,
+    held: Held<'a, H>,
+}
+
+impl<'a, H: Host> Waits<'a, H> {
+    /// Has this lock's time without preemption end after that of a bucket's lock, which was taken
+    /// first and is given up first.
+    pub(crate) fn ends_after(&mut self, locked: &mut Locked<'a, H>) {
+        locked.ends_before_lock(&mut self.held);
+    }
 }
 
 impl<H: Host> Waits<'_, H> {

@@ -8,6 +8,7 @@
 
 use core::pin::pin;
 
+use crate::mutant::step;
 use crate::ops::call::Call;
 use crate::pi::attempt::Attempt;
 use crate::pi::waiter::{ClaimEnd, Claiming};
@@ -124,6 +125,7 @@ impl<H: Host> Engine<H> {
                     // all three or none.
                     let own = waits.add(claimant.claim(), &key, owner, settled, inheritance);
                     claimant.get_ref().node.set_priority(own);
+                    step!(preemption_order, waits.ends_after(&mut entered.locked));
                     // SAFETY: pinned, idle until now, and `claiming` takes it out before its memory
                     // goes.
                     let crowded = unsafe { entered.place(&claimant.get_ref().node, key, beside) };

@@ -119,7 +119,7 @@ impl<H: Host> Claiming<'_, H> {
         let node = self.node();
         // Both locks, in their order: an unlock holds both, and an exit the graph's, so the state
         // that is found here cannot change.
-        let locked = self.lock();
+        let mut locked = self.lock();
         let mut waits = self.call.waits();
         // An unlock or a requeue came first: the thread owns the lock, although its deadline
         // passed.
@@ -135,7 +135,7 @@ impl<H: Host> Claiming<'_, H> {
             return Left::Moved;
         }
         let owner = waits.remove(self.claimant.claim());
-        if let Some(mut locked) = locked {
+        if let Some(locked) = &mut locked {
             node.decide_to_leave();
             locked.remove(NonNull::from(node));
         }
@@ -166,11 +166,11 @@ impl<H: Host> Claiming<'_, H> {
     /// Writes the number and takes the claimant out of its list, or fails with no lock held.
     fn settle_once(&self) -> Result<(), Stop> {
         let me = self.claimant.get_ref().thread();
-        let locked = self.lock();
+        let mut locked = self.lock();
         let value = self.call.host.load(self.lock.address)?;
         self.call.exchange(self.lock.address, value, OWNER_DIED | WAITERS | me.number)?;
         let mut waits = self.call.waits();
-        if let Some(mut locked) = locked {
+        if let Some(locked) = &mut locked {
             waits.settle(me.id, &locked.key(NonNull::from(self.node())));
             locked.remove(NonNull::from(self.node()));
         }

@@ -151,9 +151,21 @@ impl core::fmt::Debug for Thread {
     }
 }
 
+/// A time in which the thread is not taken off its processor.
+pub struct Pinned<'a>(&'a Thread);
+
+impl Drop for Pinned<'_> {
+    fn drop(&mut self) {
+        if !matches!(self.0.line, Line::Outside) {
+            self.0.ask(Request::Unpin);
+        }
+    }
+}
+
 impl Host for Thread {
     type Task = u8;
     type Memory = Bank;
+    type Preemption<'a> = Pinned<'a>;
 
     fn space(&self) -> &Space<Thread> {
         &self.spaces[usize::from(self.space)]
@@ -225,16 +237,11 @@ impl Host for Thread {
         self.ask(Request::Now { clock })
     }
 
-    fn preempt_off(&self) {
+    fn preempt_off(&self) -> Pinned<'_> {
         if !matches!(self.line, Line::Outside) {
             self.ask(Request::Pin);
         }
-    }
-
-    fn preempt_on(&self) {
-        if !matches!(self.line, Line::Outside) {
-            self.ask(Request::Unpin);
-        }
+        Pinned(self)
     }
 
     fn spin(&self, _: u32) {

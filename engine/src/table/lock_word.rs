@@ -8,7 +8,6 @@
 
 use crate::Host;
 use crate::atomic::{AtomicU32, LockQueue, Ordering};
-use crate::host::preemption::PreemptionGuard;
 use crate::mutant::{mutated, order};
 
 const TAKEN: u32 = 1;
@@ -95,9 +94,9 @@ impl LockWord {
     /// again unless the holder's filter has it.
     #[inline(always)]
     pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
-        let guard = PreemptionGuard::new(host);
+        let preemption = host.preempt_off();
         let filter = self.try_lock(filter_bit).unwrap_or_else(|| self.lock_contended(host, filter_bit));
-        Held { lock_word: self, filter, _guard: guard }
+        Held { lock_word: self, filter, preemption }
     }
 
     #[inline]
@@ -145,12 +144,20 @@ impl LockWord {
 }
 
 /// A bucket's lock that is held; dropping this unlocks.
-pub(crate) struct Held<'a, H: Host> {
+pub(crate) struct Held<'a, H: Host + 'a> {
     lock_word: &'a LockWord,
     /// The filter that the unlocking stores.
     pub(crate) filter: Filter,
     // Dropped after the unlocking: preemption is on again then.
-    _guard: PreemptionGuard<'a, H>,
+    preemption: H::Preemption<'a>,
+}
+
+impl<H: Host> Held<'_, H> {
+    /// Changes the times without preemption of two locks: for a caller that drops this one first,
+    /// and took it first.
+    pub(crate) fn swap_preemption(&mut self, other: &mut Self) {
+        core::mem::swap(&mut self.preemption, &mut other.preemption);
+    }
 }
 
 impl<H: Host> Drop for Held<'_, H> {

@@ -131,6 +131,17 @@ impl<'a, H: Host> Locked<'a, H> {
         self.bucket_ref.bucket
     }
 
+    /// Has this lock's time without preemption end before that of `other`, if this lock is dropped
+    /// first and was taken first. What was made last ends first then, as a host may rely on.
+    pub(crate) fn ends_before(&mut self, other: &mut Self) {
+        self.ends_before_lock(&mut other.held);
+    }
+
+    /// Does what [`ends_before`](Self::ends_before) does, for a lock that is no bucket's.
+    pub(crate) fn ends_before_lock(&mut self, other: &mut lock_word::Held<'a, H>) {
+        self.held.swap_preemption(other);
+    }
+
     /// Returns the filter and the migrated bit as the unlocking will store them.
     pub(crate) fn filter(&self) -> Filter {
         self.held.filter

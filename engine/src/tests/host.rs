@@ -83,6 +83,7 @@ impl Nowhere {
 impl Host for Nowhere {
     type Task = ();
     type Memory = Rationed;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Nowhere> {
         &self.space
@@ -148,6 +149,7 @@ impl Host for Nowhere {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
     fn processors(&self) -> Option<&dyn crate::Processors<Nowhere>> {
         self.processors.as_ref().map(|processors| processors as _)
     }

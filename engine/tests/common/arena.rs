@@ -84,6 +84,7 @@ impl Arena {
 impl Host for Arena {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = ();
 
     fn space(&self) -> &Space<Arena> {
         &self.space
@@ -135,6 +136,7 @@ impl Host for Arena {
     fn now(&self, _: Clock) -> u64 {
         0
     }
+    fn preempt_off(&self) {}
 }
 
 impl RobustHost for Arena {

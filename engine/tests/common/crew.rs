@@ -226,9 +226,20 @@ impl Member {
     }
 }
 
+/// A time in which a lock is held, and the number of those that began before.
+pub struct Off<'a>(&'a Member, i32);
+
+impl Drop for Off<'_> {
+    fn drop(&mut self) {
+        let locks = self.0.locks.fetch_sub(1, Ordering::SeqCst);
+        assert!(locks == self.1 + 1 || std::thread::panicking(), "what was made last is dropped first");
+    }
+}
+
 impl Host for Member {
     type Task = u32;
     type Memory = Heap;
+    type Preemption<'a> = Off<'a>;
 
     fn space(&self) -> &Space<Member> {
         &self.world.space
@@ -304,11 +315,8 @@ impl Host for Member {
     fn now(&self, _: Clock) -> u64 {
         0
     }
-    fn preempt_off(&self) {
-        self.locks.fetch_add(1, Ordering::SeqCst);
-    }
-    fn preempt_on(&self) {
-        self.locks.fetch_sub(1, Ordering::SeqCst);
+    fn preempt_off(&self) -> Off<'_> {
+        Off(self, self.locks.fetch_add(1, Ordering::SeqCst))
     }
     fn spin(&self, _: u32) {
         std::thread::yield_now();

@@ -147,6 +147,15 @@ impl Drop for Guest {
     }
 }
 
+/// A time in which a lock is held, and what is called at its end.
+pub struct Locked(fn());
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// The answers of a machine with one node.
 impl Nodes for Guest {
     fn local(&self) -> u32 {
@@ -160,6 +169,7 @@ impl Nodes for Guest {
 impl Host for Guest {
     type Task = Parked;
     type Memory = Heap;
+    type Preemption<'a> = Locked;
 
     fn space(&self) -> &Space<Guest> {
         &self.space
@@ -233,8 +243,8 @@ impl Host for Guest {
     fn now(&self, clock: Clock) -> u64 {
         parking::now(clock)
     }
-    fn preempt_on(&self) {
-        (self.unlocked)();
+    fn preempt_off(&self) -> Locked {
+        Locked(self.unlocked)
     }
     fn nodes(&self) -> Option<&dyn Nodes> {
         Some(self)

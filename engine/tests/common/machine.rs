@@ -113,8 +113,11 @@ impl Processors<Machine> for Machine {
 impl Host for Machine {
     type Task = ();
     type Memory = Sleepy;
+    type Preemption<'a> = ();
 
     zeros!();
+
+    fn preempt_off(&self) {}
 
     fn space(&self) -> &Space<Machine> {
         &self.space

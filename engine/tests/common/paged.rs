@@ -110,9 +110,19 @@ impl Paged {
     }
 }
 
+/// A time in which a lock is held.
+pub struct Off<'a>(&'a Paged);
+
+impl Drop for Off<'_> {
+    fn drop(&mut self) {
+        self.0.locks.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Host for Paged {
     type Task = ();
     type Memory = Heap;
+    type Preemption<'a> = Off<'a>;
 
     fn space(&self) -> &Space<Paged> {
         &self.space
@@ -187,11 +197,9 @@ impl Host for Paged {
     fn now(&self, _: Clock) -> u64 {
         0
     }
-    fn preempt_off(&self) {
+    fn preempt_off(&self) -> Off<'_> {
         self.locks.fetch_add(1, Ordering::Relaxed);
-    }
-    fn preempt_on(&self) {
-        self.locks.fetch_sub(1, Ordering::Relaxed);
+        Off(self)
     }
     fn spin(&self, _: u32) {
         assert_eq!(self.locks.load(Ordering::Relaxed), 0, "a lock is held by nobody");

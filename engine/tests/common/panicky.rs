@@ -125,9 +125,23 @@ impl Panicky {
     }
 }
 
+/// A time without preemption, and how deep it was turned off before.
+pub struct Off<'a>(&'a Panicky, i32);
+
+impl Drop for Off<'_> {
+    fn drop(&mut self) {
+        let depth = self.0.off.get();
+        self.0.off.set(depth - 1);
+        // Also where a callback panicked: a second panic aborts.
+        assert_eq!(depth, self.1 + 1, "what was made last is dropped first");
+        self.0.fuse.pass(Callback::On);
+    }
+}
+
 impl Host for Panicky {
     type Task = ();
     type Memory = Blocks;
+    type Preemption<'a> = Off<'a>;
 
     fn space(&self) -> &Space<Panicky> {
         &self.space
@@ -185,13 +199,9 @@ impl Host for Panicky {
     fn now(&self, _: Clock) -> u64 {
         0
     }
-    fn preempt_off(&self) {
+    fn preempt_off(&self) -> Off<'_> {
         self.fuse.pass(Callback::Off);
-        self.off.set(self.off.get() + 1);
-    }
-    fn preempt_on(&self) {
-        self.off.set(self.off.get() - 1);
-        self.fuse.pass(Callback::On);
+        Off(self, self.off.replace(self.off.get() + 1))
     }
     fn spin(&self, tries: u32) {
         assert!(tries < FOR_EVER, "a lock was left held");
