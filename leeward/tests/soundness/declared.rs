@@ -12,6 +12,7 @@ const UNREACHABLE: &[&str] = &[
     "raw::rwlock_state::TooManyReaders",
     "rcu::backing::State",
     "rcu::c::",
+    "rcu::inlined::",
     "rcu::kind::Kind",
     "rcu::slot::Slot",
     "rcu::stall::CStall",
