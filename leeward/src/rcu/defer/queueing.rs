@@ -133,7 +133,16 @@ impl Queue {
         let mut last = self.incoming.last.load(Ordering::Relaxed);
         loop {
             if check!(twice_at_once, ptr::eq(last, head.as_ptr())) {
-                deferred_twice(domain, last);
+                // Memory that is used again has the address of a head that was here before, and a load may
+                // find what was there then. An exchange finds what is there now. Relaxed: nothing is
+                // changed.
+                match self.incoming.last.compare_exchange(last, last, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => deferred_twice(domain, last),
+                    Err(now) => {
+                        last = now;
+                        continue;
+                    }
+                }
             }
             this.set_next(last);
             // Release: the object is whole. Partner: the acquire in `take`. Relaxed on failure: the
