@@ -153,8 +153,11 @@ scenarios! { "futex_hash";
         ] {
             let answered = hash(world, operation, arguments);
             let [first, second] = arguments;
-            let what = format_args!("operation {operation} of PR_FUTEX_HASH with {first} and {second}");
-            world.same(what, answered, Err(Errno::INVAL))?;
+            world.same(
+                format_args!("operation {operation} of PR_FUTEX_HASH with {first} and {second}"),
+                answered,
+                Err(Errno::INVAL),
+            )?;
         }
         world.same("PR_FUTEX_HASH_GET_SLOTS", slots(world), Ok(8))
     }
