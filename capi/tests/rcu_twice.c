@@ -130,7 +130,7 @@ static const char *is_found(bool (*work)(void), int lines)
 	return said;
 }
 
-static void is_found_everywhere(void)
+static CHECK_UNUSED void is_found_everywhere(void)
 {
 	const char *said = is_found(was_deferred_last, 2);
 
