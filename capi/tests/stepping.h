@@ -58,7 +58,7 @@ static void trapped(int number, siginfo_t *information, void *context)
 	}
 }
 
-static void install_stepping(void)
+static CHECK_UNUSED void install_stepping(void)
 {
 	struct sigaction action;
 
