@@ -60,44 +60,14 @@ static inline void rcu_thread_online(void)
 #else
 #define _LGPL_SOURCE
 #endif
-#include "../urcu/check.h"
-
-#include <dlfcn.h>
-#include <stddef.h>
-
-struct box {
-    int is_valid;
-    struct rcu_head head;
-};
-
-static struct box *published;
-static int is_over, freed, is_inside, leaves;
-static bool on_leeward;
-/* Of qsbr_ours.c. */
-static int (*read_as_ours)(struct box **from, int rounds);
-
-static struct box *make(void)
-{
-    struct box *box = (struct box *)malloc(sizeof *box);
-
-    CHECK(box);
-    __atomic_store_n(&box->is_valid, 1, __ATOMIC_RELAXED);
-    return box;
-}
-
-static void spoil(struct box *box)
-{
-    __atomic_store_n(&box->is_valid, 0, __ATOMIC_RELAXED);
-    free(box);
-    ADD(freed, 1);
-}
+#include "box.h"
 
 /* A callback, which runs online. */
 static void spoil_later(struct rcu_head *head)
 {
     CHECK(rcu_read_ongoing());
     CHECK(__atomic_load_n(&rcu_dereference(published)->is_valid, __ATOMIC_RELAXED) == 1);
-    spoil((struct box *)(void *)((char *)head - offsetof(struct box, head)));
+    spoil_of(head);
 }
 
 static void read_often(int rounds)
@@ -147,13 +117,6 @@ static void *coming_and_going(void *unused)
     return unused;
 }
 
-static void *ours(void *unused)
-{
-    while (!GET(is_over))
-        CHECK(read_as_ours(&published, 1000));
-    return unused;
-}
-
 static void *holding(void *unused)
 {
     rcu_register_thread();
@@ -163,13 +126,6 @@ static void *holding(void *unused)
     SET(is_inside, 0);
     EVENTUALLY(!GET(leaves));
     rcu_unregister_thread();
-    return unused;
-}
-
-static void *synchronizing(void *unused)
-{
-    synchronize_rcu();
-    ADD(freed, 1);
     return unused;
 }
 
@@ -232,8 +188,7 @@ int main(int count_of_arguments, char **arguments)
         void *library = dlopen(arguments[2], RTLD_NOW);
 
         CHECK(library);
-        *(void **)&read_as_ours = dlsym(library, "read_as_ours");
-        CHECK(read_as_ours);
+        *(void **)&read_as_ours = named(library, "read_as_ours");
     }
     waits();
     rcu_register_thread();

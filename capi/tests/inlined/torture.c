@@ -6,49 +6,10 @@
  */
 #ifdef FACTS
 #include "facts.h"
-#include "../urcu/check.h"
 #else
 #define _LGPL_SOURCE
-#include "../urcu/check.h"
 #endif
-
-#include <dlfcn.h>
-#include <stddef.h>
-
-struct box {
-    int is_valid;
-    struct rcu_head head;
-};
-
-static struct box *published;
-static int is_over, freed, is_inside, leaves;
-static bool on_leeward;
-/* Of ours.c. */
-static int (*read_as_ours)(struct box **from, int rounds);
-
-static void *named(void *library, const char *name)
-{
-    void *found = dlsym(library, name);
-
-    CHECK(found);
-    return found;
-}
-
-static struct box *make(void)
-{
-    struct box *box = (struct box *)malloc(sizeof *box);
-
-    CHECK(box);
-    __atomic_store_n(&box->is_valid, 1, __ATOMIC_RELAXED);
-    return box;
-}
-
-static void spoil(struct box *box)
-{
-    __atomic_store_n(&box->is_valid, 0, __ATOMIC_RELAXED);
-    free(box);
-    ADD(freed, 1);
-}
+#include "box.h"
 
 /* A callback, which reads by itself. */
 static void spoil_later(struct rcu_head *head)
@@ -58,7 +19,7 @@ static void spoil_later(struct rcu_head *head)
     CHECK(rcu_read_ongoing());
     rcu_read_unlock();
     CHECK(!rcu_read_ongoing());
-    spoil((struct box *)(void *)((char *)head - offsetof(struct box, head)));
+    spoil_of(head);
 }
 
 static void read_often(int rounds)
@@ -114,13 +75,6 @@ static void *coming_and_going(void *unused)
     return unused;
 }
 
-static void *ours(void *unused)
-{
-    while (!GET(is_over))
-        CHECK(read_as_ours(&published, 1000));
-    return unused;
-}
-
 static void *holding(void *unused)
 {
     rcu_register_thread();
@@ -129,13 +83,6 @@ static void *holding(void *unused)
     EVENTUALLY(GET(leaves));
     rcu_read_unlock();
     rcu_unregister_thread();
-    return unused;
-}
-
-static void *synchronizing(void *unused)
-{
-    synchronize_rcu();
-    ADD(freed, 1);
     return unused;
 }
 
@@ -217,7 +164,7 @@ static void forks(void)
 }
 
 /* Both kinds on one thread, and what asks for them. */
-static void kinds(void *library)
+static void kinds(void)
 {
     void (*lock)(void), (*unlock)(void);
     int (*ongoing)(void);
@@ -247,18 +194,16 @@ static void kinds(void *library)
     rcu_read_unlock();
     rcu_read_unlock();
     CHECK(ongoing() == 0);
-    (void)library;
 }
 
 int main(int count_of_arguments, char **arguments)
 {
-    void *library = NULL;
-
     CHECK(count_of_arguments >= 2);
     begin();
     on_leeward = strcmp(arguments[1], "leeward") == 0;
     if (count_of_arguments > 2) {
-        library = dlopen(arguments[2], RTLD_NOW);
+        void *library = dlopen(arguments[2], RTLD_NOW);
+
         if (!library)
             fprintf(stderr, "%s\n", dlerror());
         CHECK(library);
@@ -266,7 +211,7 @@ int main(int count_of_arguments, char **arguments)
     }
     waits();
     rcu_register_thread();
-    kinds(library);
+    kinds();
     updates(600);
     if (on_leeward)
         /* On liburcu the child would wait for the thread that it has not. */
