@@ -154,8 +154,8 @@
 //!   it is written; `LightMutex` is for locks that are seldom contended.
 //! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
 //!   left half-changed.
-//! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J and L to N
-//!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O and Q
+//! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J, L to N and S
+//!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O to Q and W
 //!   are explored by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
 //!   qemu, but in no model.
 //!
