@@ -182,6 +182,16 @@ fn ends(waiting: thread::JoinHandle<()>) {
     waiting.join().unwrap();
 }
 
+/// Ends a grace period by quiescent states: one that comes before the grace period has begun does not
+/// end it, and on a busy machine the thread that waits may be late.
+fn ends_by(waiting: thread::JoinHandle<()>, announce: impl Fn()) {
+    eventually("a grace period ends by quiescent states", || {
+        announce();
+        waiting.is_finished()
+    });
+    waiting.join().unwrap();
+}
+
 /// Starts a thread that is inside `depth` sections, until something is sent to it.
 fn holder<F: Flavour>(depth: u32) -> impl FnOnce() {
     let (inside, is_inside) = channel();
@@ -600,12 +610,7 @@ fn grace_periods_wait_for_quiescent_states() {
         for is_offline in [false, true] {
             let waiting = waiting_for_qsbr();
             never("a grace period ended beside a thread that is online", || waiting.is_finished());
-            if is_offline {
-                withdraw()
-            } else {
-                announce()
-            }
-            ends(waiting);
+            ends_by(waiting, if is_offline { withdraw } else { announce });
         }
         ends(waiting_for_qsbr());
         announce();
@@ -614,8 +619,7 @@ fn grace_periods_wait_for_quiescent_states() {
         QSBR_COUNT.with(|count| count.store(next << 32 | 1, Ordering::SeqCst));
         let waiting = waiting_for_qsbr();
         never("a grace period took an old reader for a new one", || waiting.is_finished());
-        announce();
-        ends(waiting);
+        ends_by(waiting, announce);
     });
 }
 
@@ -629,8 +633,7 @@ fn our_quiescent_states_count_for_inlined_code() {
             }
             let waiting = waiting_for_qsbr();
             never("a grace period ended beside a thread that is online", || waiting.is_finished());
-            qsbr().quiesce();
-            ends(waiting);
+            ends_by(waiting, || qsbr().quiesce());
             assert!(qsbr().is_inside());
             assert_ne!(count_of_qsbr(), 0);
         }
@@ -650,9 +653,41 @@ fn threads_that_are_online_twice() {
         never("a grace period ended beside a thread that is online", || waiting.is_finished());
         withdraw();
         never("a grace period ended beside a thread that is online by ours", || waiting.is_finished());
-        qsbr().quiesce();
-        ends(waiting);
+        ends_by(waiting, || qsbr().quiesce());
         assert!(qsbr().go_offline());
+    });
+}
+
+/// In the child of a fork the forking thread is online as it was, and no other thread is.
+#[test]
+fn quiescent_states_in_the_child_of_a_fork() {
+    while_online(|| {
+        let (online, is_online) = channel();
+        let (leave, leaves) = channel::<()>();
+        let other = thread::spawn(move || {
+            assert_eq!(qsbr().register_inlined(), Ok(true));
+            announce();
+            online.send(()).unwrap();
+            let _ = leaves.recv();
+        });
+        is_online.recv().unwrap();
+        // SAFETY: the child uses this library and atomics alone.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: ends a child that hangs.
+            unsafe { libc::alarm(30) };
+            let is_inside = qsbr().is_inside() && count_of_qsbr() != 0;
+            withdraw();
+            let ends = qsbr().synchronize() == Ok(());
+            // SAFETY: ends the child without running what belongs to the parent.
+            unsafe { libc::_exit(i32::from(!(is_inside && ends))) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is ours to write.
+        while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
+        assert_eq!(status, 0);
+        drop(leave);
+        other.join().unwrap();
     });
 }
 
