@@ -119,9 +119,12 @@
 //! interrupts the process's running threads once. `leeward doctor` measures it.
 //!
 //! # Features
+//! - `full` (default): all of `asym`, `collect`, `epoch` ([`rcu::epoch`]), `hazard`, `robust` and
+//!   `task`. Each is a module that no other part needs, and half of the crate's lines together: a
+//!   program that wants a mutex names `std` only.
 //! - `std` (default): thread-local registration ([`rcu::read`]), [`sync::Condvar`], timed calls of
 //!   mutexes and `RwLock`s, and all that `threads` brings.
-//! - `threads` (part of `std`): [`asym`], the worker behind [`rcu::defer`], stall reports on standard
+//! - `threads` (part of `std`): what [`asym`] needs, the worker behind [`rcu::defer`], stall reports on standard
 //!   error, [`robust`] locks without system calls. Without `std` it takes threads and thread-local
 //!   storage from the C library: on Linux, on x86-64, aarch64, riscv64 and (with Rust 1.95)
 //!   powerpc64le. There, a callback's panic on the worker ends the process, and a shared library
@@ -137,7 +140,8 @@
 //! - `send_guard`: the guards of [`sync`] are `Send` where the data allows it. Without it the compiler
 //!   refuses a guard that a task would hold across an `await`.
 //! - `derive`: `#[derive(AnyBytes)]`, for values in shared memory and behind robust locks.
-//! - `hashbrown`: `collect::ShardMap`, on the tables of the crate of that name; needs `std`.
+//! - `hashbrown`: `collect::ShardMap`, on the tables of the crate of that name; brings `std`, `asym`
+//!   and `collect`.
 //! - `serde`, `arc_lock`, `owning_ref`: lock_api's features of these names, for the locks of
 //!   [`sync`] and [`asym`]: serialization, guards that own an `Arc` of their lock, stable addresses.
 //!   With `serde` the maps, sets and lists of [`collect`] are written and read, too.
@@ -174,23 +178,31 @@
 //! | robust lists | 2.6.17 | locking a `robust` lock is an error that says so |
 
 #![no_std]
-// Without std, or without threads, what serves them only (the worker, thread exit) has no caller.
-#![cfg_attr(not(feature = "std"), allow(dead_code, clippy::extra_unused_type_parameters))]
+// The documentation's page says what each feature brings, and nothing of the builds for checks.
+#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(leeward_loom, leeward_symmetric, leeward_mutants, miri))))]
+// Without std, without threads or without one of the modules of `full`, what serves them only (the
+// worker, thread exit, a writer's bag) has no caller.
+#![cfg_attr(
+    not(all(feature = "std", feature = "full")),
+    allow(dead_code, unused_imports, clippy::extra_unused_type_parameters)
+)]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test, leeward_loom))]
 extern crate std;
 
-#[cfg(any(feature = "threads", leeward_loom))]
+#[cfg(any(all(feature = "asym", feature = "threads"), leeward_loom))]
 pub mod asym;
 mod atomic;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 mod bytes;
+#[cfg(any(feature = "collect", leeward_loom))]
 pub mod collect;
 pub mod fence;
 pub mod futex;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+#[cfg(any(feature = "hazard", leeward_loom))]
 pub mod hazard;
 #[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod inherited;
@@ -208,12 +220,18 @@ pub mod rcu;
 #[doc = include_str!("../README.md")]
 mod readme {}
 mod registry;
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(any(leeward_loom, leeward_symmetric, miri))))]
+#[cfg(all(
+    feature = "robust",
+    target_os = "linux",
+    target_pointer_width = "64",
+    not(any(leeward_loom, leeward_symmetric, miri))
+))]
 pub mod robust;
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 pub mod shared;
 #[cfg(not(leeward_loom))]
 pub mod sync;
+#[cfg(any(feature = "task", leeward_loom))]
 pub mod task;
 #[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod writer;

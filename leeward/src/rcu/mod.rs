@@ -105,7 +105,7 @@ mod conflict;
 mod declare;
 mod defer;
 mod domain;
-#[cfg(not(leeward_loom))]
+#[cfg(all(feature = "epoch", not(leeward_loom)))]
 pub mod epoch;
 mod for_c;
 mod fork;
