@@ -339,7 +339,22 @@ LEE_1_INLINE void lee_1_light(int readers)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Stores a slot's epoch, with release, and executes the light fence. */
+/*
+ * Stores a slot's epoch, with release, and executes the light fence.
+ *
+ * Entering (a nonzero epoch) is the reader's half of pair A: the writer unlinks, executes a heavy
+ * fence, and then loads the epochs.
+ * - If the heavy fence comes before the store, the loads in the section find what was published.
+ * - If it comes after the store, the writer finds the reader inside, and waits for it.
+ *
+ * Leaving (0) is the reader's half of pair C, with the load of `waited` that follows: a writer about
+ * to sleep stores `waited`, executes a heavy fence, and then loads the epoch once more.
+ * - If the heavy fence comes before the store, the reader finds `waited`, and wakes the writer.
+ * - If it comes after the store, the writer finds the reader gone, and does not sleep.
+ *
+ * Without the light fence the compiler may exchange the store and the load after it; then both can
+ * miss the other's.
+ */
 LEE_1_INLINE void lee_1_announce(struct lee_1_slot *slot, uint64_t epoch, int readers)
 {
 #if defined(__x86_64__)
@@ -477,7 +492,7 @@ LEE_1_INLINE void lee_1_quiesce(struct lee_domain *domain, struct lee_1_slot *sl
 #define LEE_DOMAIN(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN(name); LEE_DECLARE_DOMAIN(name)
 #define LEE_DOMAIN_FULL(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN_FULL(name); LEE_DECLARE_DOMAIN_FULL(name)
 #define LEE_DOMAIN_QSBR(name) LEE_1_HIDE(name); LEE_DEFINE_DOMAIN_QSBR(name); LEE_DECLARE_DOMAIN_QSBR(name)
-/* Takes the semicolon after a macro that ends with a function. */
+/* Absorbs the `;` that is written after a macro whose expansion ends in a function body. */
 #define LEE_1_SEMICOLON struct lee_1_slot
 
 extern struct lee_domain lee_memb;

@@ -29,6 +29,12 @@
 //! that does not leave keeps everything that is retired meanwhile. A hazard pointer protects one
 //! object, and keeps one, however long.
 //!
+//! # One domain
+//! There are no domains, as [`rcu`](crate::rcu) has them. A domain there keeps readers of one set of
+//! data from being waited for by the writers of another. Nobody waits for a hazard pointer, which holds
+//! back one object at most. So a second domain would divide the objects that wait for a scan, with heavy
+//! fences for each; and a cell of the one with a hazard pointer of the other would protect nothing.
+//!
 //! # Cost
 //! | call | common path | rare path |
 //! |---|---|---|

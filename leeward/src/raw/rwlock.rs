@@ -184,8 +184,8 @@ impl<F: Futex> RwLock<F> {
     pub(super) fn lock_exclusive_slow(&self, timeout: Timeout) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         // `mark`: a writer that has slept sets the mark again, since others may still sleep.
-        // `expired`: for whom the lock was kept in vain; 0: for none. `has_slept`: a reserved lock is
-        // reserved for this writer.
+        // `expired`: the reservation that ran out while this writer slept (`kept_for`'s value); 0: none.
+        // `has_slept`: a reserved lock is reserved for this writer.
         let (mut mark, mut expired, mut has_slept) = (0, 0, false);
         loop {
             // Acquire: partner of the release in `wake_a_writer`: a writer that knows of the wake

@@ -70,9 +70,9 @@ pub(super) fn register_early<D: Backing>() -> Result<(), NoMemory> {
     D::take_slot(true).map(drop)
 }
 
-/// Returns the calling thread's slot, which it takes if it has none; `arm` arms what gives it back at
-/// the thread's exit, and returns false where that has run already: then a slot is taken for one
-/// section, and none if `early`.
+/// Returns the calling thread's slot; a thread without one takes one. `arm` registers the thread's exit
+/// handler; false: the handler has run already. In that case the slot lasts for one section, or no slot
+/// is taken if `early`.
 #[doc(hidden)]
 pub fn take_slot<D: Backing>(early: bool, arm: fn() -> bool) -> Result<&'static Slot, NoMemory> {
     let slot = own_slot::<D>();

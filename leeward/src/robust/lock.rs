@@ -181,21 +181,27 @@ impl Lock {
         loop {
             // Acquire: partner of the release in `unlock`: the state was written before it.
             let word = self.word.load(Ordering::Acquire);
+            // Free, or its owner died: take it, with the news of that; or learn that it cannot be used
+            // any more.
             if is_free(word) {
                 match self.take(word, me) {
                     Some(outcome) => return outcome,
                     None => continue,
                 }
             }
+            // This thread's already.
             if word & OWNER == me.id() {
                 return Err(Refusal::WouldDeadlock);
             }
             if timeout == Timeout::Now {
                 return Err(Refusal::WouldBlock);
             }
+            // Held by another: recheck, while the spin budget lasts.
             if budget.pause::<Shared>() {
                 continue;
             }
+            // An owner that releases by a store may do so over the mark that is set below, as long as it
+            // has not seen this thread counted (`sleepers`): until then, sleep for a nap only.
             let nap = if U::STORES && !sleeper.is_seen(&self.sleepers) { Some(sleeper.nap()) } else { None };
             let announced = (word | WAITERS) & !SETTLING;
             // Relaxed, both: the sleep compares the word again. A release finds the bit in its own

@@ -1,6 +1,17 @@
 //! Permits that tasks wait for, in turn: the one core under the locks of this folder. A mutex has
 //! one permit; of a readers-writer lock's permits a reader takes one and a writer all.
 //!
+//! # How a lock uses it
+//! 1. `take` (or `try_take`, for a call that never queues): the permits, if they are free and no task
+//!    waits. Most calls end here.
+//! 2. A future that found too few has a `Node`, idle at first, and calls `poll` with it each time that it
+//!    is polled. The first `poll` takes the permits or queues the node with the task's waker; a later
+//!    one returns the permits that the node was handed, or gives the node the newer waker.
+//! 3. A future that is dropped in between calls `cancel`: what the node was handed goes to the next one.
+//! 4. `give` ends the use: it hands the permits to the first task in the line that can have all it
+//!    wants, and wakes it; or frees them.
+//!
+//! # The word, and the line
 //! The state's word says how many permits are free, and whether a task waits. While none waits,
 //! taking and giving are one compare-exchange each. Once one waits, the word has no free permits,
 //! and it changes under the queue's lock only: what is given is gathered for the first task until

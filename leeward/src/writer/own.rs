@@ -1,10 +1,10 @@
 //! A value that only the writer of its place changes, a few instructions at a time and without a
 //! lock.
 //!
-//! Two may come in between: a signal handler that uses the container which it has interrupted,
-//! which is a mistake and panics; and a fork, in whose child the value of a thread that is not
-//! there may be half changed. A mark tells of both: it has the number of forks at which the change
-//! began.
+//! Two things can interrupt a change: a signal handler that uses the container which it has
+//! interrupted, which is a mistake and panics; and a fork, in whose child the value of a thread that
+//! does not exist there may be half changed. `mark`, the fork generation in which the change began,
+//! tells them apart.
 
 use core::cell::UnsafeCell;
 use core::mem;

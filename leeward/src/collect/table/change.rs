@@ -34,6 +34,7 @@ impl<N: Node> RawTable<N> {
         loop {
             table = self.advance(table, hash, owner);
             let index = table.index(hash);
+            // Refused: the line was moved after `advance` looked. The next table has it.
             let Ok(tags) = self.lock(table, index) else { continue };
             let (tags, result) = act(table, index, tags);
             self.publish(table, index, tags);
@@ -60,6 +61,7 @@ impl<N: Node> RawTable<N> {
             }
             match put(table, index, tags, hash, raw(node)) {
                 Ok(new) => {
+                    // The line's own word stays as it was if an overflow line took the node.
                     is_crowded = new == tags || new.has_overflow();
                     (new, Insertion::Done)
                 }
@@ -88,6 +90,8 @@ impl<N: Node> RawTable<N> {
         self.locked(hash, owner, |table, index, tags| {
             let place = locate(table, index, tags, hash, old);
             if let Some((line, _, slot)) = place {
+                // The tag, which is of the hash, stays: one store, between whose two values a reader
+                // finds the one node or the other.
                 line.set(slot, raw(new));
             }
             (tags, place.is_some())
@@ -103,6 +107,7 @@ impl<N: Node> RawTable<N> {
         let hash = unsafe { node.as_ref() }.hash();
         let is_removed = self.locked(hash, owner, |table, index, tags| {
             let Some((line, word, slot)) = locate(table, index, tags, hash, node) else { return (tags, false) };
+            // The table's own line is published by the unlock; an overflow line has a word of its own.
             if core::ptr::eq(line, table.line(hash)) {
                 return (tags.without(slot), true);
             }

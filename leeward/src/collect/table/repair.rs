@@ -36,8 +36,8 @@ impl<N: Node> RawTable<N> {
     }
 }
 
-/// Has the slots of those lines whose index `is_meant` returns true for have what is left of them
-/// (`Node::survivor`), and returns how many nodes that are.
+/// Replaces each slot's node by its survivor (`Node::survivor`), in the lines for which
+/// `is_meant(index)` is true. Returns the number of nodes left.
 fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) -> usize {
     let mut count = 0;
     for index in (0..table.count()).filter(|&index| is_meant(index)) {

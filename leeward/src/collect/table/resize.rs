@@ -1,10 +1,9 @@
-//! Moving the nodes to a larger or smaller table, a few lines at a time, by the writers that come
-//! by.
+//! Moving the nodes to a larger or smaller table: each writer that meets the move does a few lines.
 //!
 //! A *unit* is what is moved in one step: the lines of both tables whose indices have the same
 //! lowest bits. A larger table has several lines for one of the old table's; a table of half the
-//! size has one for two. Who moves a unit locks all its old lines, in the order of their indices,
-//! fills the new ones, and publishes `MOVED` in each old one.
+//! size has one for two. The thread that moves a unit locks all its old lines, in the order of their
+//! indices, fills the new ones, and publishes `MOVED` in each old one.
 //!
 //! No table is replaced before the one before it was replaced entirely: there are two at a time.
 
@@ -23,7 +22,7 @@ use crate::no_unwind::abort;
 /// The number of nodes for each line up to which a table does not grow: of seven slots. Then one
 /// line in six has an overflow line, which one node in twenty is in.
 const FULL: usize = 5;
-/// A table that has had removals shrinks to half when it has one node for so many lines.
+/// After a removal, a table with fewer than one node per `SPARSE` lines shrinks to half.
 const SPARSE: usize = 2;
 /// The number of units that a writer moves beside its own.
 const HELP: usize = if crate::atomic::IS_MODEL { 0 } else { 8 };
@@ -120,6 +119,8 @@ impl<N: Node> RawTable<N> {
     #[cold]
     fn grow(&self, count: usize) {
         let table = self.table();
+        // Adding up the counts of all stripes reads a line of each: once in `SAMPLE` insertions only. A
+        // small table would be too full long before the next sample.
         let is_asked = count % SAMPLE == 0 || table.count() <= FEW_LINES;
         if is_asked && self.limits.may_grow(table.count()) && table.next().is_none() && self.len() > most(table) {
             // Where there is no memory, lines grow longer instead.
@@ -130,6 +131,7 @@ impl<N: Node> RawTable<N> {
     /// After a removal: lets the table shrink if it is nearly empty.
     #[inline]
     pub(super) fn after_removal(&self, count: usize) {
+        // More rarely than a table grows: one that is too large costs memory, and no look-up.
         if count % (4 * SAMPLE) == 0 {
             self.shrink();
         }
@@ -166,6 +168,7 @@ impl<N: Node> RawTable<N> {
     #[inline(never)]
     fn advance_one(&self, table: &Table, next: &Table, hash: u64, owner: &impl Owner) -> Result<(), NoMemory> {
         let count = units(table, next);
+        // First the caller's own line, without which it cannot go on.
         if !table.line(hash).tags().is_moved() {
             self.move_unit(table, next, hash as usize & (count - 1), owner)?;
         }
@@ -174,6 +177,7 @@ impl<N: Node> RawTable<N> {
             let first = table.cursor.fetch_add(HELP, Ordering::Relaxed);
             for unit in first..count.min(first + HELP) {
                 if self.move_unit(table, next, unit, owner).is_err() {
+                    // The unit stays: a later writer begins with the first one again, and finds it.
                     table.cursor.store(0, Ordering::Relaxed);
                 }
             }
@@ -196,9 +200,11 @@ impl<N: Node> RawTable<N> {
             *word = self.lock(table, index).ok();
         }
         if words[0].is_none() {
+            // Another thread moved the unit after the look above.
             return Ok(());
         }
         let filled = fill::<N>(table, next, unit, &words);
+        // Moved, or as they were where there was no memory: either way, this unlocks them.
         for (word, index) in words.into_iter().zip(lines()) {
             let old = word.unwrap_or(Tags::moved());
             let new = if filled.is_ok() { Tags::moved() } else { old };
@@ -247,6 +253,8 @@ fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>
         step!(map_move_anew, next.line(index as u64).prepare(none));
     }
     for (word, index) in words.iter().zip((unit..table.count()).step_by(step)) {
+        // The line's own word has the lock's bit: its tags are those that the lock returned. The words of
+        // overflow lines are changed under that lock only.
         let home = word.map(|tags| (table.line(index as u64), tags));
         let further = overflows(table, index).map(|overflow| (&overflow.line, overflow.line.tags()));
         for (line, tags) in home.into_iter().chain(further) {

@@ -12,7 +12,7 @@ pub(crate) fn print_error(line: Arguments<'_>) {
     let mut text = Text { bytes: [b'\n'; CAPACITY + 1], length: 0 };
     let length = match text.write_fmt(line) {
         Ok(()) => text.length,
-        // As far as it went, and a newline.
+        // Truncated to the buffer, whose last byte is a newline.
         Err(_) => text.length + 1,
     };
     let errno = Errno::save();
