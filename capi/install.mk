@@ -1,6 +1,6 @@
 # `make install`, `make install-strip` and `make uninstall`.
 
-PAGES := $(wildcard man/*.[37])
+PAGES := $(MAN)/*.3 $(wildcard man/*.[37])
 to = $(DESTDIR)$(1)
 # The names under which a page is found beside its own: a comment in it lists them.
 aliases = $$(sed -n 's/^\.\\" Aliases: *//p' $(1))
@@ -41,7 +41,7 @@ install-strip: install
 	$$($(CC) -print-prog-name=strip) --strip-unneeded $(call to,$(libdir)/libleeward.so.$(VERSION))
 	$$($(CC) -print-prog-name=strip) --strip-debug $(call to,$(libdir)/libleeward.a)
 
-uninstall:
+uninstall: pages
 	rm -f $(foreach file,libleeward.so.$(VERSION) $(SONAME) libleeward.so libleeward.a,$(call to,$(libdir)/$(file)))
 	rm -f $(foreach file,$(PACKAGES),$(call to,$(libdir)/pkgconfig/$(file)))
 	rm -rf $(call to,$(libdir)/cmake/leeward) $(call to,$(libdir)/leeward/pkgconfig) $(call to,$(includedir)/leeward)

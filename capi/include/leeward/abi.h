@@ -1,15 +1,21 @@
 /*
- * What the headers of leeward share: linkage, storage, and the two halves of a
- * static assertion. Programs include the other headers, each of which includes
- * this one.
+ * LEE_VERSION_MAJOR(3): the version of the headers of leeward.
  *
- * What is inlined uses its object at once: a NULL is a fault in the caller's code.
- * Functions that are not inlined end the process with a line for a NULL, unless they
- * say that they take one.
+ * The three macros are the numbers of the version of the headers that a program is
+ * compiled with, such as 0, 1 and 0 in version 0.1.0. They are integer constants, also
+ * for the preprocessor. Every header of leeward defines them. This is the version of
+ * November 27, 2026. The library that the program runs with may be a later one of the
+ * same soname, as leeward(7) says. LEE_TLS_MODEL is the model of thread-local storage,
+ * which LEE_DOMAIN() explains; a program may define it before it includes a header.
  *
- * Names that begin with lee_ or LEE_ are for programs. Those that begin with
- * lee_1_ or LEE_1_ are a part of the binary interface, version 1, for the inline
- * functions of these headers alone.
+ * Every header. All others include this one, which has what they share. Names that
+ * begin with `lee_` or `LEE_` are for programs. Those that begin with `lee_1_` or
+ * `LEE_1_` are a part of the binary interface, version 1, for the inline functions of
+ * the headers alone. What is inlined uses its object at once: a NULL is a fault in the
+ * caller's code. Functions that are not inlined end the process with a line for a
+ * NULL, unless they say that they take one. A function that can fail returns 0 or a
+ * positive number of <errno.h>. No function changes errno, and none is a cancellation
+ * point.
  */
 #ifndef LEEWARD_ABI_H
 #define LEEWARD_ABI_H
@@ -39,13 +45,7 @@
 /* A function that has no effect but its result. */
 #define LEE_1_COLD __attribute__((__cold__))
 
-/*
- * Thread-local words are found as initial-exec: in a program, and in a shared
- * library that the program links, that is a load or two. A library that is loaded
- * by dlopen takes 8 bytes a domain of a reserve that glibc keeps for this; the C
- * library musl keeps none, and its programs may define LEE_TLS_MODEL as
- * "global-dynamic" before they include any header.
- */
+/* How thread-local words are found. LEE_DOMAIN(3) says which programs define it otherwise. */
 #ifndef LEE_TLS_MODEL
 #define LEE_TLS_MODEL "initial-exec"
 #endif

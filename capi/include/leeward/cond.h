@@ -1,5 +1,5 @@
 /*
- * A condition variable, for the threads of one process that share a lee_mutex.
+ * lee_cond_wait(3): a condition variable.
  *
  *     static struct lee_mutex mutex = LEE_MUTEX_INIT;
  *     static struct lee_cond changed = LEE_COND_INIT;
@@ -10,28 +10,29 @@
  *                           &mutex);       lee_cond_signal(&changed);
  *     lee_mutex_unlock(&mutex);
  *
- * Zeroed memory is a condition variable without waiters, and there is nothing to
- * destroy. A wait may end without a notification, so callers test their condition
- * again.
+ * A condition variable is for the threads of one process that share a struct
+ * lee_mutex. Zeroed memory is one without waiters, and there is nothing to destroy. A
+ * wait may end without a notification, so that callers test their condition in a loop.
  *
- * The promise. A notification wakes at least one (or all) of the threads that wait
- * when it is issued, and no thread that comes later takes it from them. If the
- * mutex is held when threads are notified, its unlocks wake them one by one, so
- * that none finds the mutex locked.
+ * A notification wakes at least one (or all) of the threads that wait when it is
+ * issued, and no thread that comes later takes it from them. If the mutex is held at
+ * that time, its unlocks wake the waiters one by one, so that none finds it locked.
  *
- * Cost. Notifying while no thread waits is one load, inline.
+ * Cost. To notify while no thread waits is one load, inline.
  *
  * Lifetime. The condition variable lives until each call on it has returned.
  *
+ * Signals. No function is async-signal-safe. A handler that runs during a wait does
+ * not end it.
+ *
  * Fork. In the child, threads that waited are not there. As long as any of them is
- * counted, notifications may count absent threads. If another thread was inside of a
- * call at the fork, the child's next call may wait forever.
+ * counted, notifications may count absent threads. If another thread was inside a call
+ * at the fork, the child's next call may wait forever.
  *
- * Signals. No call is async-signal-safe. A handler that runs during a wait does not
- * end it.
+ * Cancellation. No function is a cancellation point, the waits neither: unlike
+ * pthread_cond_wait(3), they go on until they are notified.
  *
- * Cancellation. No call is a cancellation point, lee_cond_wait() neither: unlike
- * pthread_cond_wait(), it goes on until it is notified. errno is changed by no call.
+ * See also lee_event_wait(3), lee_mutex_lock(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_COND_H
 #define LEEWARD_COND_H
@@ -56,7 +57,7 @@ int lee_1_cond_wait(struct lee_cond *cond, struct lee_mutex *mutex);
 int lee_1_cond_timedwait(struct lee_cond *cond, struct lee_mutex *mutex, const struct timespec *deadline);
 uint32_t lee_1_cond_notify(struct lee_cond *cond, uint32_t count);
 
-/* Makes the memory a condition variable without waiters, which no thread uses. */
+/* Makes the memory, which no thread uses, a condition variable without waiters. */
 LEE_1_INLINE void lee_cond_init(struct lee_cond *cond)
 {
 	cond->lee_1_words[0] = 0;
@@ -67,11 +68,13 @@ LEE_1_INLINE void lee_cond_init(struct lee_cond *cond)
 }
 
 /*
- * Unlocks the mutex, which the caller holds, waits for a notification, and has
- * locked the mutex again when it returns 0.
+ * Unlocks the mutex, which the caller holds, waits for a notification, and has locked
+ * the mutex again when it returns 0.
  *
- * Errors, each with a line on standard error; nothing was unlocked then. EINVAL:
- * other threads wait with another mutex. EPERM: no thread holds the mutex.
+ * EPERM: no thread holds the mutex. Nothing was unlocked, and a line on standard error
+ * says so.
+ * EINVAL: other threads wait with another mutex. Nothing was unlocked, and a line on
+ * standard error says so.
  */
 LEE_1_INLINE int lee_cond_wait(struct lee_cond *cond, struct lee_mutex *mutex)
 {
@@ -84,11 +87,11 @@ LEE_1_INLINE int lee_cond_wait(struct lee_cond *cond, struct lee_mutex *mutex)
 }
 
 /*
- * Waits as lee_cond_wait() does, until the deadline at most and for the time that
- * it takes to lock the mutex again. It holds the mutex whatever it returns.
+ * Waits as lee_cond_wait() does, until the deadline at most and for the time that it
+ * takes to lock the mutex again. It holds the mutex whatever it returns. Errors:
+ * EINVAL, and those of lee_cond_wait().
  *
- * Errors: ETIMEDOUT if no notification came. EPERM and EINVAL, as lee_cond_wait();
- * EINVAL also if the deadline is none.
+ * ETIMEDOUT: no notification came before the deadline.
  */
 LEE_1_INLINE int lee_cond_timedwait(struct lee_cond *cond, struct lee_mutex *mutex, const struct timespec *deadline)
 {

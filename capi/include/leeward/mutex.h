@@ -1,5 +1,5 @@
 /*
- * A mutex of one word, for the threads of one process.
+ * lee_mutex_lock(3): a mutex of one word.
  *
  *     static struct lee_mutex mutex = LEE_MUTEX_INIT;
  *
@@ -7,37 +7,38 @@
  *     ...
  *     lee_mutex_unlock(&mutex);
  *
- * Zeroed memory is an unlocked mutex, and there is nothing to destroy. It has no
- * owner: any thread may unlock it, and a thread that exits with it leaves it locked
- * (<leeward/robust.h> has locks that survive that). It is not recursive: a thread
- * that locks it twice waits forever. It uses no thread-local storage and allocates
- * nothing, so that an allocator may use it.
+ * A mutex is for the threads of one process, and has four bytes. Zeroed memory is an
+ * unlocked mutex, and there is nothing to destroy. It has no owner: any thread may
+ * unlock it. It is not recursive: a thread that locks it twice waits forever.
  *
- * Cost. Free: one compare-exchange to lock, one to unlock, both inline. Contended:
- * some microseconds of pauses and yields, then one system call to sleep and one of
- * the thread that unlocks.
+ * Cost. One compare-exchange locks a free mutex and one unlocks it, both inline. A
+ * waiter pauses and yields for some microseconds; then it sleeps by one system call,
+ * and the thread that unlocks makes another. No function uses thread-local storage or
+ * allocates, so that an allocator may use the mutex.
  *
- * Fairness. A free mutex goes to the first thread that takes it. A waiter that lost
- * 32 wake-ups, or one after a millisecond, is overtaken by no newcomer from then on.
+ * Fairness. A free mutex goes to the first thread that takes it. A waiter that lost 32
+ * wake-ups, or one after a millisecond, is overtaken by no newcomer from then on.
  *
- * Memory ordering. What was done under the mutex happens before the return of the
- * next call that locks it (acquire and release).
+ * Memory ordering. What was done under the mutex happens before the return of the next
+ * call that locks it (acquire and release).
  *
- * Lifetime. A thread that has locked it may free it, even while the thread that
- * unlocked it is still inside of lee_mutex_unlock(). It lives until
+ * Lifetime. A thread that has locked the mutex may free it, even while the thread that
+ * unlocked it is still inside lee_mutex_unlock(). It lives until
  * lee_mutex_unlock_fair() has returned.
  *
- * Signals. No call is async-signal-safe: the handler may have interrupted the
- * holder. A handler that runs during a wait does not end it.
+ * Signals. lee_mutex_is_locked() is async-signal-safe. The others are not: the handler
+ * may have interrupted the holder. A handler that runs during a wait does not end it.
  *
- * Cancellation. No call is a cancellation point: a thread that is cancelled while it
- * waits has the mutex first. (With PTHREAD_CANCEL_ASYNCHRONOUS no call is safe.)
+ * Fork. The child has a copy. What the forking thread held, the child's thread holds
+ * and may unlock; what another thread held stays locked forever. A program that forks
+ * beside other threads locks before and unlocks after, in both processes.
  *
- * Fork. The child has a copy. What the forking thread held, the child's thread
- * holds and may unlock; what another thread held stays locked for ever. A program
- * that forks beside other threads locks before and unlocks after, in both.
+ * Cancellation and thread exit. No function is a cancellation point: a thread that is
+ * cancelled while it waits has the mutex first. (With PTHREAD_CANCEL_ASYNCHRONOUS no
+ * function is safe.) A thread that exits with the mutex leaves it locked;
+ * lee_robust_mutex_lock() is for locks that survive that.
  *
- * errno is changed by no call.
+ * See also lee_cond_wait(3), lee_rwlock_rdlock(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_MUTEX_H
 #define LEEWARD_MUTEX_H
@@ -60,7 +61,7 @@ int lee_1_mutex_timedlock_slow(struct lee_mutex *mutex, const struct timespec *d
 void lee_1_mutex_unlock_slow(struct lee_mutex *mutex);
 void lee_1_mutex_unlock_fair(struct lee_mutex *mutex);
 
-/* Makes the memory an unlocked mutex, which no thread uses. */
+/* Makes the memory, which no thread uses, an unlocked mutex. */
 LEE_1_INLINE void lee_mutex_init(struct lee_mutex *mutex)
 {
 	mutex->lee_1_word = 0;
@@ -77,7 +78,11 @@ LEE_1_INLINE void lee_mutex_lock(struct lee_mutex *mutex)
 	}
 }
 
-/* Locks the mutex if it is neither held nor reserved for a waiter. Errors: EBUSY. */
+/*
+ * Locks the mutex, if that is possible without waiting.
+ *
+ * EBUSY: the mutex is held, or reserved for a waiter.
+ */
 LEE_1_INLINE int lee_mutex_trylock(struct lee_mutex *mutex)
 {
 	uint32_t word;
@@ -125,7 +130,7 @@ LEE_1_INLINE void lee_mutex_unlock_fair(struct lee_mutex *mutex)
 	lee_1_mutex_unlock_fair(mutex);
 }
 
-/* Returns true if a thread held the mutex. Out of date when it returns. Async-signal-safe. */
+/* Returns true if a thread held the mutex, which may be over when it returns. */
 LEE_1_INLINE bool lee_mutex_is_locked(const struct lee_mutex *mutex)
 {
 	/* Relaxed: says nothing about what the holder did. */
