@@ -1,19 +1,28 @@
 /*
- * A barrier for the threads of one process: they wait for each other, round after
- * round. (For the barriers of RCU, which wait for callbacks, see <leeward/rcu.h>.)
+ * lee_barrier_wait(3): threads that wait for each other.
  *
  *     static struct lee_barrier round = LEE_BARRIER_INIT(4);
  *
  *     if (lee_barrier_wait(&round) == LEE_BARRIER_LEADER) ...
  *
- * Zeroed memory is a barrier for one thread, which never waits. There is nothing to
- * destroy. What each thread did before it arrived happens before the return of all.
- * Rounds are told apart by 16 bits: with more threads than the barrier's size, a
+ * A barrier is for a fixed number of threads of one process, round after round. (For
+ * the barriers of RCU, which wait for callbacks, see lee_memb_barrier().) Zeroed
+ * memory is a barrier for one thread, which never waits, and there is nothing to
+ * destroy.
+ *
+ * Rounds. They are told apart by 16 bits: with more threads than the barrier is for, a
  * thread that sleeps through exactly 65,536 rounds waits for another one.
  *
- * Lifetime. It lives until each call on it has returned. Fork: arrivals of the
- * parent's threads stay counted in the child's copy. No call is async-signal-safe, and
- * none a cancellation point. errno is changed by no call.
+ * Memory ordering. What each thread did before it arrived happens before the return of
+ * all.
+ *
+ * Lifetime. The barrier lives until each call on it has returned.
+ *
+ * Signals. No function is async-signal-safe.
+ *
+ * Fork. Arrivals of the parent's threads stay counted in the child's copy.
+ *
+ * See also lee_event_wait(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_BARRIER_H
 #define LEEWARD_BARRIER_H
@@ -35,15 +44,15 @@ LEE_1_ASSERT(sizeof(struct lee_barrier) == 8, "the barrier is a part of the bina
 /* What one thread of each round is told: the last to arrive. */
 #define LEE_BARRIER_LEADER (-1)
 
-/* A barrier for so many threads, LEE_BARRIER_MOST at most. */
 #define LEE_BARRIER_INIT(threads) { 0, (threads) }
 
 int lee_1_barrier_wait(struct lee_barrier *barrier);
 int lee_1_barrier_timedwait(struct lee_barrier *barrier, const struct timespec *deadline);
 
 /*
- * Makes the memory, which no thread uses, a barrier for so many threads. Errors:
- * EINVAL if they are more than LEE_BARRIER_MOST.
+ * Makes the memory, which no thread uses, a barrier for so many `threads`.
+ *
+ * EINVAL: there are more than LEE_BARRIER_MOST threads.
  */
 LEE_1_INLINE int lee_barrier_init(struct lee_barrier *barrier, uint32_t threads)
 {
@@ -56,7 +65,7 @@ LEE_1_INLINE int lee_barrier_init(struct lee_barrier *barrier, uint32_t threads)
 
 /*
  * Waits until as many threads have arrived as the barrier is for. Returns
- * LEE_BARRIER_LEADER to the last of them, and 0 to the others.
+ * LEE_BARRIER_LEADER to the last thread of a round, and 0 to the others.
  */
 LEE_1_INLINE int lee_barrier_wait(struct lee_barrier *barrier)
 {
@@ -69,8 +78,11 @@ LEE_1_INLINE int lee_barrier_wait(struct lee_barrier *barrier)
 }
 
 /*
- * Waits as lee_barrier_wait() does, until the deadline at most. Errors: ETIMEDOUT,
- * EINVAL; the caller's arrival was taken back then.
+ * Waits as lee_barrier_wait() does, until the deadline at most. Returns
+ * LEE_BARRIER_LEADER, 0, or a positive error number.
+ *
+ * ETIMEDOUT: the deadline has passed, and the caller's arrival was taken back.
+ * EINVAL: the deadline is none, and the caller's arrival was taken back.
  */
 LEE_1_INLINE int lee_barrier_timedwait(struct lee_barrier *barrier, const struct timespec *deadline)
 {

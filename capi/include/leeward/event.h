@@ -1,20 +1,26 @@
 /*
- * An event, for the threads of one process: set until it is cleared.
+ * lee_event_wait(3): an event that is set until it is cleared.
  *
  *     static struct lee_event ready = LEE_EVENT_INIT;
  *
  *     lee_event_set(&ready);               lee_event_wait(&ready);
  *
- * Zeroed memory is an event that is clear, and there is nothing to destroy. An event
- * that is set and cleared at once lets every thread go that waited when it was set.
- * What was done before a set happens before the return of the waits that it ends.
+ * An event is for the threads of one process, and has four bytes. Zeroed memory is one
+ * that is clear, and there is nothing to destroy. An event that is set and cleared at
+ * once lets every thread go that waited when it was set.
  *
- * Lifetime. It lives until each call on it has returned. Fork: the child's copy
- * stays as it was.
+ * Memory ordering. What was done before the event was set happens before the return of
+ * the waits that this ends, and of the calls of lee_event_is_set() and
+ * lee_event_clear() that return true.
+ *
+ * Lifetime. The event lives until each call on it has returned.
  *
  * Signals. lee_event_set(), lee_event_clear() and lee_event_is_set() are
- * async-signal-safe. Cancellation: no call is a cancellation point. errno is changed
- * by no call.
+ * async-signal-safe.
+ *
+ * Fork. The child has a copy, which stays as it was.
+ *
+ * See also lee_cond_wait(3), lee_semaphore_wait(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_EVENT_H
 #define LEEWARD_EVENT_H
@@ -35,30 +41,27 @@ void lee_1_event_set(struct lee_event *event);
 void lee_1_event_wait_slow(struct lee_event *event);
 int lee_1_event_timedwait_slow(struct lee_event *event, const struct timespec *deadline);
 
-/* Makes the memory an event that is clear, which no thread uses. */
+/* Makes the memory, which no thread uses, an event that is clear. */
 LEE_1_INLINE void lee_event_init(struct lee_event *event)
 {
 	event->lee_1_word = 0;
 }
 
-/* Sets the event: all waiters go, and no thread waits until it is cleared. */
+/* Sets the event: all waiters go on, and no thread waits until it is cleared. */
 LEE_1_INLINE void lee_event_set(struct lee_event *event)
 {
 	LEE_1_RELEASING(event);
 	lee_1_event_set(event);
 }
 
-/*
- * Clears the event. Returns true if it was set; what was done before it was set
- * happens before the return.
- */
+/* Clears the event. Returns true if it was set. */
 LEE_1_INLINE bool lee_event_clear(struct lee_event *event)
 {
 	/* Acquire: partner of the release that set it. */
 	return (__atomic_fetch_and(&event->lee_1_word, ~LEE_1_EVENT_SET, __ATOMIC_ACQUIRE) & LEE_1_EVENT_SET) != 0;
 }
 
-/* Returns true if the event is set. What was done before it was set happens before the return. */
+/* Returns true if the event is set. */
 LEE_1_INLINE bool lee_event_is_set(const struct lee_event *event)
 {
 	return lee_1_event_is_set(&event->lee_1_word);

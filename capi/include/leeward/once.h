@@ -1,23 +1,30 @@
 /*
- * Work that is done once, by the first of many callers.
+ * lee_once_call(3): work that is done once.
  *
  *     static struct lee_once start = LEE_ONCE_INIT;
  *
  *     lee_once_call(&start, read_tables, "/etc/tables");
  *
- * Zeroed memory is one whose work has not been done, and there is nothing to destroy.
- * What the work did happens before the return of each call. A call after that is one
- * load, inline.
+ * The first of many callers does the work. Zeroed memory is work that has not been
+ * done, and there is nothing to destroy.
  *
- * Work that leaves by an exception of C++, by pthread_exit or by a cancellation has
- * not been done, and the next caller begins it. After a longjmp out of it, all others
+ * If the work leaves in another way than by returning, such as an exception of C++,
+ * pthread_exit(3) or a cancellation, it has not been done, and the next caller begins
+ * it. In C that needs -fexceptions. Without it, and after a longjmp(3), all others
  * wait forever.
+ *
+ * Cost. A call after the work has been done is one load, inline.
+ *
+ * Memory ordering. What the work did happens before the return of each call.
+ *
+ * Signals. lee_once_is_done() is async-signal-safe, and lee_once_call() is not.
  *
  * Fork. If another thread does the work at the fork, a call in the child waits
  * forever. If the forking thread does it, it may finish in the child as well.
  *
- * No call is async-signal-safe but lee_once_is_done(), and none a cancellation
- * point, unless the work is. errno is changed by no call.
+ * Cancellation. No function is a cancellation point, unless the work is.
+ *
+ * See also lee_event_wait(3), pthread_once(3).
  */
 #ifndef LEEWARD_ONCE_H
 #define LEEWARD_ONCE_H
@@ -50,7 +57,7 @@ static inline __attribute__((__unused__)) void lee_1_once_abandon(void *once)
 	lee_1_once_end((struct lee_once *)once, false);
 }
 
-/* Returns true if the work has been done. What it did happens before the return. */
+/* Returns true if the work has been done. */
 LEE_1_INLINE bool lee_once_is_done(const struct lee_once *once)
 {
 	/* Acquire: partner of the release that ended the work. */
@@ -78,10 +85,11 @@ static inline __attribute__((__unused__)) int lee_1_once_call(struct lee_once *o
 }
 
 /*
- * Calls work(argument), unless it has been done; waits while another thread does it.
+ * Calls work(argument), unless that has been done, and waits while another thread does
+ * it.
  *
- * Errors: EDEADLK, with a line on standard error, if it is called from within the
- * work, which would wait for itself.
+ * EDEADLK: the caller is inside the work, and would wait for itself. A line on
+ * standard error says so.
  */
 LEE_1_INLINE int lee_once_call(struct lee_once *once, void (*work)(void *argument), void *argument)
 {

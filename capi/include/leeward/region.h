@@ -1,6 +1,5 @@
 /*
- * Regions: memory that several processes map, with a value in it that one of them has
- * made.
+ * lee_region_open(3): memory that several processes map.
  *
  *     struct lee_region region;
  *
@@ -10,36 +9,51 @@
  *     ...
  *     lee_region_close(&region);
  *
- * One process makes the value, however many begin at once, and none sees it before it
- * is finished. What a maker that was killed left unfinished is begun anew by the next
- * process that opens the file. The value's size, its version and the layout of the
- * locks are checked. The memory is allocated at once, so that a full /dev/shm is an
- * error here and not a SIGBUS later.
+ * A region has a value in it that one process has made. However many begin at once,
+ * one makes the value, and none sees it before it is finished. What a maker that was
+ * killed left unfinished is begun anew by the next process that opens the region.
  *
- * It is leeward::shared::Region of Rust: the same file serves both, if the value has
- * the same layout in both, as repr(C) gives it.
+ * All processes that open a region use a value of the same layout whenever `version`
+ * is the same; the value's size, its version and the layout of the locks are checked.
+ * The value holds no pointers into the region, which each process maps at an address
+ * of its own. It is shared by the locks of lee_shared_mutex_lock() and
+ * lee_robust_mutex_lock().
  *
- * The value is found by numbers and locks (<leeward/shared.h>, <leeward/robust.h>),
- * and holds no pointers: each process maps it at an address of its own.
+ * make(value, argument) finds zeros in a value that no process has made and finished;
+ * `make` may be NULL. If it leaves in another way than by returning, such as an
+ * exception of C++, pthread_exit(3) or a cancellation, the region is given up, and the
+ * next process that opens the file begins anew. In C that needs -fexceptions. It may
+ * not leave by a longjmp(3).
+ *
+ * Returns. Functions that return `int` return 0, or a positive error number.
+ *
+ * Errors. Beside those of the system, such as EACCES, EMFILE, ENOENT, ENOMEM and
+ * ENOSPC:
+ *
+ * EBADMSG: the file begins with something else than a region.
+ * EMSGSIZE: the region was made for a value of another size.
+ * EPROTOTYPE: the region was made for another version of the value.
+ * EPROTO: its locks are laid out as by another version of the library.
+ * EAGAIN: lee_region_open_fd(): the process that makes the value has not finished.
+ * ENOTSUP: lee_region_open_fd(): the file is not sealed against being made shorter.
+ * EINVAL: lee_region_open(): the path is NULL.
+ *
+ * Memory. It is allocated at once, so that a file system that is full is an error, and
+ * no SIGBUS later.
  *
  * Trust. A process that has the memory is trusted as a thread is. A process that may
- * open the region's file can shorten it, so that touching what is gone is a SIGBUS. A
- * region without a name cannot be made shorter or longer.
+ * open the region's file can make it shorter, so that to touch what is gone is a
+ * SIGBUS. A region without a name cannot be made shorter or longer.
  *
- * Fork. The child has the region at the same address; closing it there unmaps it in
- * the child only. No call is async-signal-safe, and none a cancellation point. errno is
- * changed by no call.
+ * Signals. No function is async-signal-safe.
  *
- * Errors of the calls that open, beside those of the system (EACCES, EMFILE, ENOENT,
- * ENOMEM, ENOSPC, ...):
+ * Fork. The child has the region at the same address; to close it there unmaps it in
+ * the child only.
  *
- *     EBADMSG          the file begins with something else than a region
- *     EMSGSIZE         the region was made for a value of another size
- *     EPROTOTYPE       the region was made by a program of another version
- *     EPROTO           its locks are laid out as by another version of this library
- *     EAGAIN           the process that makes it has not finished (by descriptor)
- *     ENOTSUP          the file is not sealed against being made shorter (by descriptor)
- *     EINVAL           the path is null
+ * Rust. A region is `leeward::shared::Region` of Rust: the same file serves both, if
+ * the value has the same layout in both, as `repr(C)` gives it.
+ *
+ * See also memfd_create(2), shm_overview(7).
  */
 #ifndef LEEWARD_REGION_H
 #define LEEWARD_REGION_H
@@ -130,11 +144,7 @@ static inline __attribute__((__unused__)) int lee_1_region_make(struct lee_regio
 
 /*
  * Makes a region without a name: for children of a fork, which have it as it is, and
- * for processes that are given its descriptor.
- *
- * make(value, argument) finds zeroes, and may be NULL. If it leaves by an exception of
- * C++, by pthread_exit or by a cancellation, the region is given up, and the next
- * process that opens the file begins anew. It may not leave by a longjmp.
+ * for processes that are given its descriptor, which open it by lee_region_open_fd().
  */
 LEE_1_INLINE int lee_region_create(struct lee_region *region, size_t size, uint32_t version,
 				   void (*make)(void *value, void *argument), void *argument)
@@ -143,15 +153,10 @@ LEE_1_INLINE int lee_region_create(struct lee_region *region, size_t size, uint3
 }
 
 /*
- * Opens the region in the file of this path, and makes the file, for this user alone,
- * if it is not there. (A file in /dev/shm is memory.) The file stays until it is
- * removed. Waits while another process makes the value.
- *
- * make(value, argument) is called, as by lee_region_create(), if no process has made
- * the value and finished it.
- *
- * All processes that open the file use a value of the same layout whenever `version`
- * is the same, and none makes the file shorter.
+ * Opens the region in the file of this `path`, and makes the file, for this user
+ * alone, if it is not there. A file in /dev/shm is memory. The file stays until it is
+ * removed, and no process makes it shorter. The call waits while another process makes
+ * the value.
  */
 LEE_1_INLINE int lee_region_open(struct lee_region *region, const char *path, size_t size, uint32_t version,
 				 void (*make)(void *value, void *argument), void *argument)
@@ -170,7 +175,8 @@ LEE_1_INLINE int lee_region_open_fd(struct lee_region *region, int fd, size_t si
 
 /*
  * Unmaps the region, and closes its descriptor. No thread uses the value any more, nor
- * holds a lock in it. A region that is not open stays as it is.
+ * holds a lock in it. A region that is not open, such as LEE_REGION_INIT, stays as it
+ * is.
  */
 LEE_1_INLINE void lee_region_close(struct lee_region *region)
 {

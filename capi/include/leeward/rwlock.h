@@ -1,6 +1,5 @@
 /*
- * A readers-writer lock of two words, for the threads of one process: readers share
- * it, a writer is alone.
+ * lee_rwlock_rdlock(3): a readers-writer lock of two words.
  *
  *     static struct lee_rwlock lock = LEE_RWLOCK_INIT;
  *
@@ -9,29 +8,39 @@
  *             lee_rwlock_rdunlock(&lock);
  *     }
  *
- * Zeroed memory is an unlocked lock, and there is nothing to destroy. Any thread
- * may unlock. Reads do not nest: a thread that reads and calls lee_rwlock_rdlock()
- * may wait for a writer that waits for it; lee_rwlock_rdlock_recursive() does not.
- * A thread that asks for writing while it is inside waits forever.
+ * Readers share the lock, and a writer is alone in it. It is for the threads of one
+ * process, and has eight bytes. Zeroed memory is an unlocked lock, and there is
+ * nothing to destroy. Any thread may unlock.
  *
- * Cost. Free: one atomic operation each way, inline. Readers share the word's cache
- * line; where they are many and writes are rare, see <leeward/asym.h>, or RCU.
+ * Reads do not nest: a thread that reads and calls lee_rwlock_rdlock() may wait for a
+ * writer that waits for it; lee_rwlock_rdlock_recursive() does not. A thread that asks
+ * for writing while it is inside waits forever.
  *
- * Fairness. A sleeping writer is overtaken by the readers that are inside and by
- * those that an earlier writer kept out. A sleeping reader is let in by the next
+ * Cost. One atomic operation each way where the lock is free, inline. Readers share
+ * the word's cache line; where they are many and writes are rare, see
+ * lee_asym_rwlock_rdlock(), or lee_rcu(7).
+ *
+ * Fairness. A writer that sleeps is overtaken by the readers that are inside, and by
+ * those that an earlier writer kept out. A reader that sleeps is let in by the next
  * writer's unlock; from its first recheck on, one writer at most precedes it. Among
  * writers there is no bound.
  *
- * Memory ordering. What a writer did happens before what later readers and writers
- * do under the lock; what readers did happens before what later writers do.
+ * Memory ordering. What a writer did happens before what later readers and writers do
+ * under the lock. What readers did happens before what later writers do.
  *
  * Lifetime. The lock lives until each call on it has returned.
  *
- * Fork. As for a mutex (<leeward/mutex.h>). Marks that waiting threads of the parent
- * left in a free lock expire: a waiter of the child goes on after a millisecond.
+ * Signals. No function is async-signal-safe.
  *
- * Signals, cancellation. No call is async-signal-safe, and none a cancellation
- * point. errno is changed by no call.
+ * Fork. The child has a copy. What the forking thread held, the child's thread may
+ * unlock; what another thread held stays locked. Marks that waiting threads of the
+ * parent left in a free lock expire: a waiter of the child goes on after a
+ * millisecond.
+ *
+ * Cancellation and thread exit. No function is a cancellation point. A thread that
+ * exits with the lock leaves it locked.
+ *
+ * See also lee_mutex_lock(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_RWLOCK_H
 #define LEEWARD_RWLOCK_H
@@ -59,7 +68,7 @@ int lee_1_rwlock_timedwrlock_slow(struct lee_rwlock *lock, const struct timespec
 void lee_1_rwlock_wrunlock_slow(struct lee_rwlock *lock);
 void lee_1_rwlock_downgrade(struct lee_rwlock *lock);
 
-/* Makes the memory an unlocked lock, which no thread uses. */
+/* Makes the memory, which no thread uses, an unlocked lock. */
 LEE_1_INLINE void lee_rwlock_init(struct lee_rwlock *lock)
 {
 	lock->lee_1_state = 0;
@@ -75,9 +84,10 @@ LEE_1_INLINE int lee_1_rwlock_got(struct lee_rwlock *lock, int error)
 }
 
 /*
- * Locks for reading, waiting as long as that takes. Errors: EAGAIN, with a line on
- * standard error, if 1,048,574 readers are inside, which takes locks that were never
- * unlocked; the lock was not locked then.
+ * Locks for reading, waiting as long as that takes.
+ *
+ * EAGAIN: 1,048,574 readers are inside, which takes locks that were never unlocked. A
+ * line on standard error says so.
  */
 LEE_1_INLINE int lee_rwlock_rdlock(struct lee_rwlock *lock)
 {
@@ -87,9 +97,9 @@ LEE_1_INLINE int lee_rwlock_rdlock(struct lee_rwlock *lock)
 }
 
 /*
- * Locks for reading, on a thread that may hold the lock for reading already. The call
- * overtakes waiting writers while any reader is inside, so that such calls may
- * starve them. Errors: EAGAIN, as lee_rwlock_rdlock().
+ * Locks for reading, on a thread that may hold the lock for reading already. It
+ * overtakes waiting writers while any reader is inside, so that such calls may starve
+ * writers. Errors: those of lee_rwlock_rdlock().
  */
 LEE_1_INLINE int lee_rwlock_rdlock_recursive(struct lee_rwlock *lock)
 {
@@ -98,7 +108,11 @@ LEE_1_INLINE int lee_rwlock_rdlock_recursive(struct lee_rwlock *lock)
 	return lee_1_rwlock_got(lock, lee_1_rwlock_rdlock_slow(lock, true));
 }
 
-/* Locks for reading if no writer holds the lock or waits for it. Errors: EBUSY. */
+/*
+ * Locks for reading, if that is possible without waiting.
+ *
+ * EBUSY: a writer holds the lock, or waits for it.
+ */
 LEE_1_INLINE int lee_rwlock_tryrdlock(struct lee_rwlock *lock)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_enter(&lock->lee_1_state)))
@@ -107,8 +121,8 @@ LEE_1_INLINE int lee_rwlock_tryrdlock(struct lee_rwlock *lock)
 }
 
 /*
- * Locks for reading, waiting until the deadline at most. Errors: ETIMEDOUT, EINVAL;
- * EAGAIN, as lee_rwlock_rdlock().
+ * Locks for reading, waiting until the deadline at most. Errors: ETIMEDOUT, EINVAL,
+ * and those of lee_rwlock_rdlock().
  */
 LEE_1_INLINE int lee_rwlock_timedrdlock(struct lee_rwlock *lock, const struct timespec *deadline)
 {
@@ -139,7 +153,11 @@ LEE_1_INLINE void lee_rwlock_wrlock(struct lee_rwlock *lock)
 	}
 }
 
-/* Locks for writing if no thread is inside and no waiting reader was bypassed. Errors: EBUSY. */
+/*
+ * Locks for writing, if that is possible without waiting.
+ *
+ * EBUSY: a thread is inside, or a reader waits that was bypassed before.
+ */
 LEE_1_INLINE int lee_rwlock_trywrlock(struct lee_rwlock *lock)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_take(&lock->lee_1_state)))

@@ -1,5 +1,5 @@
 /*
- * A counting semaphore of one word, for the threads of one process.
+ * lee_semaphore_wait(3): a counting semaphore of one word.
  *
  *     static struct lee_semaphore free_seats = LEE_SEMAPHORE_INIT(4);
  *
@@ -7,24 +7,26 @@
  *     ...
  *     lee_semaphore_post(&free_seats);
  *
- * Zeroed memory is a semaphore without permits, and there is nothing to destroy.
+ * A semaphore is for the threads of one process, and has four bytes. Zeroed memory is
+ * one without permits, and there is nothing to destroy.
  *
- * Cost. Free: taking and giving back are one compare-exchange each. Fairness: none;
- * a newcomer may take the permit that a sleeper was woken for.
+ * Cost and fairness. To take a permit and to give it back are one compare-exchange
+ * each where nobody waits. There is no fairness: a newcomer may take the permit that a
+ * sleeper was woken for.
  *
- * Memory ordering. What was done before a post happens before the return of the
- * call that takes its permit.
+ * Memory ordering. What was done before a post happens before the return of the call
+ * that takes its permit.
  *
- * Lifetime. It lives until each call on it has returned.
+ * Lifetime. The semaphore lives until each call on it has returned.
  *
- * Fork. The child's copy keeps the count; what the parent's other threads hold is
- * never given back there.
+ * Signals. lee_semaphore_post(), lee_semaphore_post_many() and lee_semaphore_trywait()
+ * are async-signal-safe. A handler that runs during a wait does not end it, unlike
+ * with sem_wait(3).
  *
- * Signals. lee_semaphore_post(), lee_semaphore_post_many() and
- * lee_semaphore_trywait() are async-signal-safe. A handler that runs during a wait
- * does not end it (sem_wait() returns EINTR there).
+ * Fork. The child's copy keeps the number; permits that the parent's other threads
+ * hold are never given back there.
  *
- * Cancellation. No call is a cancellation point. errno is changed by no call.
+ * See also lee_event_wait(3), lee_mutex_lock(3), lee_shared_mutex_lock(3).
  */
 #ifndef LEEWARD_SEMAPHORE_H
 #define LEEWARD_SEMAPHORE_H
@@ -39,7 +41,7 @@ struct lee_semaphore {
 };
 LEE_1_ASSERT(sizeof(struct lee_semaphore) == 4, "the semaphore is a part of the binary interface");
 
-/* The greatest number of permits. */
+/* The greatest number of permits, 2,147,483,647. */
 #define LEE_SEMAPHORE_MOST LEE_1_SEMAPHORE_PERMITS
 
 #define LEE_SEMAPHORE_INIT(permits) { (permits) }
@@ -50,8 +52,9 @@ int lee_1_semaphore_timedwait_slow(struct lee_semaphore *semaphore, const struct
 int lee_1_semaphore_post(struct lee_semaphore *semaphore, uint32_t permits);
 
 /*
- * Makes the memory, which no thread uses, a semaphore with so many permits. Errors:
- * EINVAL if they are more than LEE_SEMAPHORE_MOST.
+ * Makes the memory, which no thread uses, a semaphore with so many `permits`.
+ *
+ * EINVAL: there are more than LEE_SEMAPHORE_MOST permits.
  */
 LEE_1_INLINE int lee_semaphore_init(struct lee_semaphore *semaphore, uint32_t permits)
 {
@@ -69,7 +72,11 @@ LEE_1_INLINE void lee_semaphore_wait(struct lee_semaphore *semaphore)
 	LEE_1_ACQUIRED(semaphore);
 }
 
-/* Takes a permit if there is one. Errors: EAGAIN. */
+/*
+ * Takes a permit, if that is possible without waiting.
+ *
+ * EAGAIN: there is no permit.
+ */
 LEE_1_INLINE int lee_semaphore_trywait(struct lee_semaphore *semaphore)
 {
 	if (!lee_1_semaphore_take(&semaphore->lee_1_word) && lee_1_semaphore_trywait_slow(semaphore) != 0)
@@ -91,8 +98,10 @@ LEE_1_INLINE int lee_semaphore_timedwait(struct lee_semaphore *semaphore, const 
 }
 
 /*
- * Adds so many permits, and wakes as many sleepers. Errors: EOVERFLOW if there would
- * be more than LEE_SEMAPHORE_MOST; the count has not changed then.
+ * Adds so many `permits`, and wakes as many waiters.
+ *
+ * EOVERFLOW: there would be more permits than LEE_SEMAPHORE_MOST. The number has not
+ * changed.
  */
 LEE_1_INLINE int lee_semaphore_post_many(struct lee_semaphore *semaphore, uint32_t permits)
 {
@@ -100,13 +109,13 @@ LEE_1_INLINE int lee_semaphore_post_many(struct lee_semaphore *semaphore, uint32
 	return lee_1_semaphore_post(semaphore, permits);
 }
 
-/* Adds a permit, and wakes a sleeper. Errors: EOVERFLOW, as lee_semaphore_post_many(). */
+/* Adds a permit, and wakes a waiter. Errors: those of lee_semaphore_post_many(). */
 LEE_1_INLINE int lee_semaphore_post(struct lee_semaphore *semaphore)
 {
 	return lee_semaphore_post_many(semaphore, 1);
 }
 
-/* Returns how many permits there are. Out of date when it returns. */
+/* Returns how many permits there were, which may have changed when it returns. */
 LEE_1_INLINE uint32_t lee_semaphore_permits(const struct lee_semaphore *semaphore)
 {
 	/* Relaxed: out of date when it returns. */

@@ -1,28 +1,41 @@
 /*
- * Locks that several processes share: mutex, readers-writer lock, condition
- * variable, semaphore, barrier and event. They lie in memory that each process maps,
- * at any address: a lee_region (<leeward/region.h>), or MAP_SHARED.
+ * lee_shared_mutex_lock(3): locks that several processes share.
  *
- * Each works as its namesake of one process: lee_shared_mutex_lock() is
- * lee_mutex_lock() of <leeward/mutex.h>, and so on, at the same cost but for the
- * sleep. They are the types of leeward::shared in Rust, whose values lie behind the
- * locks: struct { struct lee_shared_mutex lock; uint64_t value; } is
- * leeward::shared::Mutex<u64>.
+ * These are the mutex, the readers-writer lock, the condition variable, the semaphore,
+ * the barrier and the event of the library for memory that several processes map, each
+ * at any address: a region of lee_region_open(), or MAP_SHARED.
  *
- * Zeroed memory is a new one of each: unlocked, without permits, clear, for one
- * thread.
+ * Each function is its namesake of one process with `lee_shared_` in front:
+ * lee_shared_mutex_lock() does what lee_mutex_lock() does,
+ * lee_shared_rwlock_timedrdlock() what lee_rwlock_timedrdlock() does, and so on, at
+ * the same cost but for the sleep. What a function takes, returns and promises is said
+ * of its namesake, and here where it differs. No function initializes: zeroed memory
+ * is a new one of each, which is unlocked, without permits, clear, or for one thread.
  *
- * Death. A process that is killed while it holds one of these locks leaves it held;
- * one that is killed while it waits, or inside of a call on a condition variable, may
- * keep others waiting. Robust mutexes survive that (<leeward/robust.h>).
+ * Returns. A function returns what its namesake returns.
+ *
+ * Errors. They are those of the namesakes, but where DESCRIPTION says something else.
+ *
+ * Death. A process that is killed while it holds one of these locks leaves it held.
+ * One that is killed while it waits, or inside a call on a condition variable, may
+ * keep others waiting. For locks that survive, see lee_robust_mutex_lock().
  *
  * Trust. A process that shares a lock may write any bytes to it. Garbage in a word
- * makes a call wait or return early, and does nothing else in this process; timed
- * calls end.
+ * makes a call wait or return early, and does nothing else in this process; calls with
+ * a deadline end.
+ *
+ * Signals. A function is async-signal-safe if its namesake is.
  *
  * Fork. A lock in shared memory is one lock for parent and child, not a copy. What the
  * parent's threads hold, the child must not unlock. A permit that is held across the
  * fork is one permit.
+ *
+ * Rust. They are the types of `leeward::shared`, whose values lie behind the locks:
+ * `struct { struct lee_shared_mutex lock; uint64_t value; }` is
+ * `leeward::shared::Mutex<u64>`.
+ *
+ * See also lee_barrier_wait(3), lee_cond_wait(3), lee_event_wait(3),
+ * lee_rwlock_rdlock(3), lee_semaphore_wait(3).
  */
 #ifndef LEEWARD_SHARED_H
 #define LEEWARD_SHARED_H
@@ -109,7 +122,6 @@ LEE_1_INLINE int lee_1_shared_got(void *lock, int error)
 	return error;
 }
 
-/* lee_mutex_lock() for processes. */
 LEE_1_INLINE void lee_shared_mutex_lock(struct lee_shared_mutex *mutex)
 {
 	uint32_t word;
@@ -120,7 +132,6 @@ LEE_1_INLINE void lee_shared_mutex_lock(struct lee_shared_mutex *mutex)
 	}
 }
 
-/* lee_mutex_trylock() for processes. Errors: EBUSY, also while it is reserved for a waiter. */
 LEE_1_INLINE int lee_shared_mutex_trylock(struct lee_shared_mutex *mutex)
 {
 	uint32_t word;
@@ -132,7 +143,6 @@ LEE_1_INLINE int lee_shared_mutex_trylock(struct lee_shared_mutex *mutex)
 	return lee_1_shared_got(mutex, lee_1_shared_mutex_trylock_slow(mutex));
 }
 
-/* lee_mutex_timedlock() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_mutex_timedlock(struct lee_shared_mutex *mutex, const struct timespec *deadline)
 {
 	uint32_t word;
@@ -142,7 +152,6 @@ LEE_1_INLINE int lee_shared_mutex_timedlock(struct lee_shared_mutex *mutex, cons
 	return lee_1_shared_got(mutex, lee_1_shared_mutex_timedlock_slow(mutex, deadline));
 }
 
-/* lee_mutex_unlock() for processes. */
 LEE_1_INLINE void lee_shared_mutex_unlock(struct lee_shared_mutex *mutex)
 {
 	LEE_1_RELEASING(mutex);
@@ -150,7 +159,6 @@ LEE_1_INLINE void lee_shared_mutex_unlock(struct lee_shared_mutex *mutex)
 		lee_1_shared_mutex_unlock_slow(mutex);
 }
 
-/* lee_mutex_unlock_fair() for processes. */
 LEE_1_INLINE void lee_shared_mutex_unlock_fair(struct lee_shared_mutex *mutex)
 {
 	LEE_1_RELEASING(mutex);
@@ -158,8 +166,9 @@ LEE_1_INLINE void lee_shared_mutex_unlock_fair(struct lee_shared_mutex *mutex)
 }
 
 /*
- * lee_rwlock_rdlock() for processes. It returns 0: where as many readers are counted
- * as can be, which may be garbage, it waits until one has left.
+ * Returns 0 always: where as many readers are counted as can be, which may be garbage,
+ * it waits until one has left. So do lee_shared_rwlock_rdlock_recursive() and, until
+ * the deadline, lee_shared_rwlock_timedrdlock().
  */
 LEE_1_INLINE int lee_shared_rwlock_rdlock(struct lee_shared_rwlock *lock)
 {
@@ -168,7 +177,6 @@ LEE_1_INLINE int lee_shared_rwlock_rdlock(struct lee_shared_rwlock *lock)
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_rdlock_slow(lock, false));
 }
 
-/* lee_rwlock_rdlock_recursive() for processes. It returns 0, as lee_shared_rwlock_rdlock(). */
 LEE_1_INLINE int lee_shared_rwlock_rdlock_recursive(struct lee_shared_rwlock *lock)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_enter(&lock->lee_1_state)))
@@ -176,7 +184,6 @@ LEE_1_INLINE int lee_shared_rwlock_rdlock_recursive(struct lee_shared_rwlock *lo
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_rdlock_slow(lock, true));
 }
 
-/* lee_rwlock_tryrdlock() for processes. Errors: EBUSY. */
 LEE_1_INLINE int lee_shared_rwlock_tryrdlock(struct lee_shared_rwlock *lock)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_enter(&lock->lee_1_state)))
@@ -184,7 +191,6 @@ LEE_1_INLINE int lee_shared_rwlock_tryrdlock(struct lee_shared_rwlock *lock)
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_tryrdlock_slow(lock));
 }
 
-/* lee_rwlock_timedrdlock() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_rwlock_timedrdlock(struct lee_shared_rwlock *lock, const struct timespec *deadline)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_enter(&lock->lee_1_state)))
@@ -192,7 +198,6 @@ LEE_1_INLINE int lee_shared_rwlock_timedrdlock(struct lee_shared_rwlock *lock, c
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_timedrdlock_slow(lock, deadline));
 }
 
-/* lee_rwlock_rdunlock() for processes. */
 LEE_1_INLINE void lee_shared_rwlock_rdunlock(struct lee_shared_rwlock *lock)
 {
 	uint32_t state;
@@ -202,7 +207,6 @@ LEE_1_INLINE void lee_shared_rwlock_rdunlock(struct lee_shared_rwlock *lock)
 		lee_1_shared_rwlock_rdunlock_slow(lock, state);
 }
 
-/* lee_rwlock_wrlock() for processes. */
 LEE_1_INLINE void lee_shared_rwlock_wrlock(struct lee_shared_rwlock *lock)
 {
 	if (LEE_1_UNLIKELY(!lee_1_rwlock_take(&lock->lee_1_state))) {
@@ -211,7 +215,6 @@ LEE_1_INLINE void lee_shared_rwlock_wrlock(struct lee_shared_rwlock *lock)
 	}
 }
 
-/* lee_rwlock_trywrlock() for processes. Errors: EBUSY. */
 LEE_1_INLINE int lee_shared_rwlock_trywrlock(struct lee_shared_rwlock *lock)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_take(&lock->lee_1_state)))
@@ -219,7 +222,6 @@ LEE_1_INLINE int lee_shared_rwlock_trywrlock(struct lee_shared_rwlock *lock)
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_trywrlock_slow(lock));
 }
 
-/* lee_rwlock_timedwrlock() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_rwlock_timedwrlock(struct lee_shared_rwlock *lock, const struct timespec *deadline)
 {
 	if (LEE_1_LIKELY(lee_1_rwlock_take(&lock->lee_1_state)))
@@ -227,7 +229,6 @@ LEE_1_INLINE int lee_shared_rwlock_timedwrlock(struct lee_shared_rwlock *lock, c
 	return lee_1_shared_got(lock, lee_1_shared_rwlock_timedwrlock_slow(lock, deadline));
 }
 
-/* lee_rwlock_wrunlock() for processes. */
 LEE_1_INLINE void lee_shared_rwlock_wrunlock(struct lee_shared_rwlock *lock)
 {
 	LEE_1_RELEASING(lock);
@@ -235,7 +236,6 @@ LEE_1_INLINE void lee_shared_rwlock_wrunlock(struct lee_shared_rwlock *lock)
 		lee_1_shared_rwlock_wrunlock_slow(lock);
 }
 
-/* lee_rwlock_downgrade() for processes. */
 LEE_1_INLINE void lee_shared_rwlock_downgrade(struct lee_shared_rwlock *lock)
 {
 	LEE_1_RELEASING(lock);
@@ -243,9 +243,8 @@ LEE_1_INLINE void lee_shared_rwlock_downgrade(struct lee_shared_rwlock *lock)
 }
 
 /*
- * lee_cond_wait() for processes. Errors: EPERM if no thread holds the mutex. (Waiting
- * with two mutexes at a time is not noticed here, since no process knows the
- * addresses of another.)
+ * Does not notice that two mutexes are used at a time, since no process knows the
+ * addresses of another.
  */
 LEE_1_INLINE int lee_shared_cond_wait(struct lee_shared_cond *cond, struct lee_shared_mutex *mutex)
 {
@@ -257,7 +256,6 @@ LEE_1_INLINE int lee_shared_cond_wait(struct lee_shared_cond *cond, struct lee_s
 	return error;
 }
 
-/* lee_cond_timedwait() for processes. Errors: ETIMEDOUT, EINVAL, EPERM. */
 LEE_1_INLINE int lee_shared_cond_timedwait(struct lee_shared_cond *cond, struct lee_shared_mutex *mutex,
 					   const struct timespec *deadline)
 {
@@ -270,21 +268,19 @@ LEE_1_INLINE int lee_shared_cond_timedwait(struct lee_shared_cond *cond, struct 
 }
 
 /*
- * lee_cond_signal() for processes. `mutex` is the one that all waiters use: if it is
- * held, its unlock wakes the waiter. NULL: the waiter is woken now.
+ * Takes the `mutex` that all waiters use, too: if it is held, its unlock wakes the
+ * waiter. For NULL the waiter is woken now. So does lee_shared_cond_broadcast().
  */
 LEE_1_INLINE uint32_t lee_shared_cond_signal(struct lee_shared_cond *cond, struct lee_shared_mutex *mutex)
 {
 	return lee_1_cond_has_waiters(&cond->lee_1_counts) ? lee_1_shared_cond_notify(cond, 1, mutex) : 0;
 }
 
-/* lee_cond_broadcast() for processes. `mutex`: as for lee_shared_cond_signal(). */
 LEE_1_INLINE uint32_t lee_shared_cond_broadcast(struct lee_shared_cond *cond, struct lee_shared_mutex *mutex)
 {
 	return lee_1_cond_has_waiters(&cond->lee_1_counts) ? lee_1_shared_cond_notify(cond, UINT32_MAX, mutex) : 0;
 }
 
-/* lee_semaphore_wait() for processes. */
 LEE_1_INLINE void lee_shared_semaphore_wait(struct lee_shared_semaphore *semaphore)
 {
 	if (LEE_1_UNLIKELY(!lee_1_semaphore_take(&semaphore->lee_1_word)))
@@ -292,7 +288,6 @@ LEE_1_INLINE void lee_shared_semaphore_wait(struct lee_shared_semaphore *semapho
 	LEE_1_ACQUIRED(semaphore);
 }
 
-/* lee_semaphore_trywait() for processes. Errors: EAGAIN. */
 LEE_1_INLINE int lee_shared_semaphore_trywait(struct lee_shared_semaphore *semaphore)
 {
 	if (lee_1_semaphore_take(&semaphore->lee_1_word))
@@ -300,7 +295,6 @@ LEE_1_INLINE int lee_shared_semaphore_trywait(struct lee_shared_semaphore *semap
 	return lee_1_shared_got(semaphore, lee_1_shared_semaphore_trywait_slow(semaphore));
 }
 
-/* lee_semaphore_timedwait() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_semaphore_timedwait(struct lee_shared_semaphore *semaphore,
 						const struct timespec *deadline)
 {
@@ -309,23 +303,18 @@ LEE_1_INLINE int lee_shared_semaphore_timedwait(struct lee_shared_semaphore *sem
 	return lee_1_shared_got(semaphore, lee_1_shared_semaphore_timedwait_slow(semaphore, deadline));
 }
 
-/* lee_semaphore_post_many() for processes. Errors: EOVERFLOW. */
 LEE_1_INLINE int lee_shared_semaphore_post_many(struct lee_shared_semaphore *semaphore, uint32_t permits)
 {
 	LEE_1_RELEASING(semaphore);
 	return lee_1_shared_semaphore_post(semaphore, permits);
 }
 
-/* lee_semaphore_post() for processes. Errors: EOVERFLOW. */
 LEE_1_INLINE int lee_shared_semaphore_post(struct lee_shared_semaphore *semaphore)
 {
 	return lee_shared_semaphore_post_many(semaphore, 1);
 }
 
-/*
- * lee_barrier_wait() for processes. A process that is killed while it waits has arrived
- * all the same.
- */
+/* Counts a process that is killed while it waits as one that has arrived. */
 LEE_1_INLINE int lee_shared_barrier_wait(struct lee_shared_barrier *barrier)
 {
 	int outcome;
@@ -336,7 +325,6 @@ LEE_1_INLINE int lee_shared_barrier_wait(struct lee_shared_barrier *barrier)
 	return outcome;
 }
 
-/* lee_barrier_timedwait() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_barrier_timedwait(struct lee_shared_barrier *barrier, const struct timespec *deadline)
 {
 	int outcome;
@@ -347,27 +335,23 @@ LEE_1_INLINE int lee_shared_barrier_timedwait(struct lee_shared_barrier *barrier
 	return outcome;
 }
 
-/* lee_event_set() for processes. */
 LEE_1_INLINE void lee_shared_event_set(struct lee_shared_event *event)
 {
 	LEE_1_RELEASING(event);
 	lee_1_shared_event_set(event);
 }
 
-/* lee_event_clear() for processes. */
 LEE_1_INLINE bool lee_shared_event_clear(struct lee_shared_event *event)
 {
 	/* Acquire: partner of the release that set it. */
 	return (__atomic_fetch_and(&event->lee_1_word, ~LEE_1_EVENT_SET, __ATOMIC_ACQUIRE) & LEE_1_EVENT_SET) != 0;
 }
 
-/* lee_event_is_set() for processes. */
 LEE_1_INLINE bool lee_shared_event_is_set(const struct lee_shared_event *event)
 {
 	return lee_1_event_is_set(&event->lee_1_word);
 }
 
-/* lee_event_wait() for processes. */
 LEE_1_INLINE void lee_shared_event_wait(struct lee_shared_event *event)
 {
 	if (!lee_1_event_is_set(&event->lee_1_word)) {
@@ -376,7 +360,6 @@ LEE_1_INLINE void lee_shared_event_wait(struct lee_shared_event *event)
 	}
 }
 
-/* lee_event_timedwait() for processes. Errors: ETIMEDOUT, EINVAL. */
 LEE_1_INLINE int lee_shared_event_timedwait(struct lee_shared_event *event, const struct timespec *deadline)
 {
 	if (lee_1_event_is_set(&event->lee_1_word))
