@@ -1,6 +1,5 @@
 /*
- * A hash map of nodes inside the program's objects. Readers take no lock, and wait for
- * nobody, also while the map grows; writers lock a line of seven nodes.
+ * lee_map_find(3): a hash map of nodes inside the program's objects.
  *
  *     struct session { struct lee_map_node node; struct lee_head head; uint32_t id; };
  *     static struct lee_map *sessions;
@@ -26,44 +25,52 @@
  *             lee_memb_defer(&LEE_OBJECT(node, struct session, node)->head, free_session);
  *     lee_memb_read_unlock();
  *
- * Sections. Unless a comment says otherwise, a function is called inside a read
- * section of the map's domain (<leeward/rcu.h>), in a domain of QSBR by a thread that
- * is online; and the nodes that it returns may be used until the section ends. A node
- * that was removed or replaced may be freed, or added again, after a grace period.
+ * A map has any number of nodes, each of which lies inside an object of the program's
+ * and needs no initialization. Readers take no lock, and wait for nothing, also while
+ * the map grows. Writers lock a line of seven nodes: a writer sleeps while another
+ * changes the same line, and waits for no reader.
  *
- * Keys. The program computes a hash of each key, and gives the same one whenever it
- * names the key. A function that compares is called with nodes of that hash alone,
- * without any lock, any number of times; it may use the map.
+ * A map belongs to a domain of RCU (lee_rcu(7)). Unless it is said otherwise, a
+ * function is called inside a read section of the domain, in a domain of QSBR by a
+ * thread that is online, and the nodes that it returns may be used until the section
+ * ends. A node that was removed or replaced may be freed, or added again, after a
+ * grace period.
  *
- * Several nodes of one key. lee_map_add() adds nodes whether or not their key is
- * there. If a key enters by lee_map_add_unique() and lee_map_set() only, no reader
- * ever meets two nodes of it, and between its first addition and its removal every
- * reader finds exactly one, while it is being replaced too.
+ * The program computes a `hash` of each key, and gives the same one whenever it names
+ * the key. `equal` is called with nodes of that hash alone, without any lock, any
+ * number of times, and may use the map.
  *
- * Order of a walk: hashes from their lowest bit on, and nodes of one hash in the
- * order in which lee_map_add() added them. A node that is in the map throughout is met
- * once, whatever the map's size does meanwhile. Others may be met, or not. The node
- * where a cursor is may be removed or replaced.
+ * lee_map_add() adds nodes whether or not their key is there. If a key enters by
+ * lee_map_add_unique() and lee_map_set() only, a reader meets one node of it at most,
+ * and exactly one from its first addition to its removal, also while it is being
+ * replaced.
+ *
+ * A walk goes through the hashes from their lowest bit on, and through the nodes of
+ * one hash in the order in which lee_map_add() added them. A node that is in the map
+ * throughout is met once, whatever the map's size does meanwhile. Others may be met,
+ * or not. The node where a cursor is may be removed or replaced.
  *
  * Memory ordering. What was done before a node was added happens before the return of
- * the call that finds it; what was done before it was removed, before the return of a
- * call that does not find it any more.
+ * the call that finds it. What was done before it was removed happens before the
+ * return of a call that does not find it any more.
  *
- * Cost. A call that finds: one cache line of the map, and one of the node. One that
- * changes: two atomic operations besides. The map has 14 to 29 bytes for a node while
- * it grows, and moves its nodes to a larger or smaller table a few lines at a time, by
- * the writers that come by: there is no thread. lee_domain_defer() frees the old table.
- * Many nodes of one hash are a list, to whose end lee_map_add() walks.
+ * Cost. A call that finds touches one cache line of the map, and one of the node. One
+ * that changes executes two atomic operations besides. The map has 14 to 29 bytes for
+ * a node while it grows. Writers that pass move its nodes to a larger or smaller
+ * table, a few lines at a time: there is no thread. lee_domain_defer() frees the old
+ * table. Many nodes of one hash are a list, to whose end lee_map_add() walks.
  *
- * NULL. For the NULL of a pointer that is not said to be optional, the process ends
- * with a line; and for a comparison that throws or ends its thread.
+ * Misuse. For the NULL of a pointer that is not said to be optional, the process ends
+ * with a line; and for an `equal` that throws or ends its thread.
  *
- * Waiting. Readers wait for nothing. A writer sleeps while another changes the same
- * line; neither waits for readers.
+ * Signals. What finds and walks is async-signal-safe, as `equal` is. What changes the
+ * map is not.
  *
- * Fork. The child may use the map, also if another thread was changing it. Signals.
- * In a handler, what finds and walks may be called; what changes may not. Cancellation:
- * no call is a cancellation point. errno is changed by no call.
+ * Fork. The child may use its copy, also if another thread was changing the map.
+ *
+ * Thread sanitizer. What is compiled with it is told what the map orders.
+ *
+ * See also lee_memb_read_lock(3), lee_queue_push(3), lee_urcu(7), leeward(7).
  */
 #ifndef LEEWARD_MAP_H
 #define LEEWARD_MAP_H
@@ -93,9 +100,9 @@ struct lee_map;
 /* Returns non-zero if the node has that key. */
 typedef int lee_map_equal(const struct lee_map_node *node, const void *key);
 
-/* The map does not change its size but by lee_map_resize(). */
+/* A flag: the map does not change its size but by lee_map_resize(). */
 #define LEE_MAP_FIXED 1
-/* The map does not shrink but by lee_map_resize(). */
+/* A flag: the map does not shrink but by lee_map_resize(). */
 #define LEE_MAP_KEEPS 2
 
 /* The sizes of a map, in nodes. They are rounded up to 4, 8, 16, and so on. */
@@ -108,13 +115,17 @@ struct lee_map_options {
 };
 
 /*
- * Makes a map over a domain, which may be called outside of sections. Returns NULL if
- * there is no memory; and, with a line on standard error, for flags or reserved bits
- * that the library does not know.
+ * Makes a map over a domain, with the sizes that it has at first and keeps within, and
+ * with `flags`. It may be called outside of sections. Returns NULL if there is no
+ * memory; and, with a line on standard error, for flags or reserved bits that the
+ * library does not know.
  */
 struct lee_map *lee_map_new_with(struct lee_domain *domain, const struct lee_map_options *options);
 
-/* Makes a map for so many nodes, or more: it grows and shrinks by itself. Otherwise as lee_map_new_with(). */
+/*
+ * Makes a map for `initial` nodes, or more, which grows and shrinks by itself. It is
+ * called as lee_map_new_with() is. Returns NULL if there is no memory.
+ */
 LEE_1_INLINE struct lee_map *lee_map_new(struct lee_domain *domain, size_t initial)
 {
 	struct lee_map_options options = { initial, 0, 0, 0, 0 };
@@ -123,73 +134,88 @@ LEE_1_INLINE struct lee_map *lee_map_new(struct lee_domain *domain, size_t initi
 }
 
 /*
- * Frees a map, which no other thread uses; inside of sections or outside. NULL is no
- * map. Errors: EBUSY, it has nodes, and nothing was done.
+ * Frees a map without nodes, which no other thread uses; inside of sections or
+ * outside. NULL is no map.
+ *
+ * EBUSY: the map has nodes, and nothing was done.
  */
 int lee_map_free(struct lee_map *map);
 
-/* Returns the first node of a key, or NULL. Wait-free, and async-signal-safe, as `equal` is. */
+/* Finds the first node of a key, wait-free. Returns the node, or NULL if there is none. */
 struct lee_map_node *lee_map_find(struct lee_map *map, unsigned long hash, lee_map_equal *equal, const void *key);
 
-/* Goes to the first node of a key, and returns it or NULL. Otherwise as lee_map_find(). */
+/* Goes to the first node of a key. Returns the node, or NULL if there is none. */
 struct lee_map_node *lee_map_find_all(struct lee_map *map, unsigned long hash, lee_map_equal *equal, const void *key,
 				      struct lee_map_cursor *cursor);
 
-/* Goes to the next node of the key that the cursor's node has, and returns it or NULL. As lee_map_find(). */
+/*
+ * Goes to the next node of the key that the cursor's node has. Returns the node, or
+ * NULL if there is none.
+ */
 struct lee_map_node *lee_map_next_equal(struct lee_map *map, lee_map_equal *equal, const void *key,
 					struct lee_map_cursor *cursor);
 
-/* Goes to the map's first node, and returns it or NULL. Async-signal-safe. */
+/* Goes to the map's first node. Returns the node, or NULL if there is none. */
 struct lee_map_node *lee_map_first(struct lee_map *map, struct lee_map_cursor *cursor);
 
-/* Goes to the next node of the map, and returns it or NULL. Async-signal-safe. */
+/* Goes to the next node of the map. Returns the node, or NULL if there is none. */
 struct lee_map_node *lee_map_next(struct lee_map *map, struct lee_map_cursor *cursor);
 
-/* Adds a node, whether or not its key is there. Errors: ENOMEM, and nothing was changed. */
+/*
+ * Adds a node, whether or not its key is there.
+ *
+ * ENOMEM: there is no memory, and nothing was changed.
+ */
 int lee_map_add(struct lee_map *map, unsigned long hash, struct lee_map_node *node);
 
 /*
- * Adds a node, if its key is not there. Errors: EEXIST, it is, `found` is set to its
- * node, and no other thread has seen the new one; ENOMEM. Otherwise `found` is NULL.
+ * Adds a node, if its key is not there. Then it sets `found` to NULL, else to the node
+ * that is there, and no other thread has seen the new one. Errors: ENOMEM.
+ *
+ * EEXIST: the key is there.
  */
 int lee_map_add_unique(struct lee_map *map, unsigned long hash, lee_map_equal *equal, const void *key,
 		       struct lee_map_node *node, struct lee_map_node **found);
 
 /*
- * Adds a node, which takes the place of the one of its key if that is there. Sets
- * `replaced` to that one, or to NULL. Errors: ENOMEM, and nothing was changed.
+ * Adds a node, which takes the place of the one of its key if that is there. It sets
+ * `replaced` to that one, or to NULL. Errors: ENOMEM.
  */
 int lee_map_set(struct lee_map *map, unsigned long hash, lee_map_equal *equal, const void *key,
 		struct lee_map_node *node, struct lee_map_node **replaced);
 
 /*
  * Puts a node into the place of another, which was found in this section and has the
- * same hash and key. Errors: ENOENT, the other is NULL or was removed.
+ * same hash and key.
+ *
+ * ENOENT: the node that was found is NULL, or was removed.
  */
 int lee_map_replace(struct lee_map *map, struct lee_map_node *old, struct lee_map_node *node);
 
 /*
- * Removes a node, which was found in this section. Returns 0 to one caller. Errors:
- * ENOENT, it is NULL or was removed.
+ * Removes a node, which was found in this section. Of the callers that remove the same
+ * node, one is told 0. Errors: ENOENT.
  */
 int lee_map_remove(struct lee_map *map, struct lee_map_node *node);
 
 /*
  * Returns the number of nodes, also outside of sections: exactly, while no thread
- * changes the map. Cost: a line for each thread that has changed it.
+ * changes the map. It reads a line for each thread that has changed the map.
  */
 size_t lee_map_count(const struct lee_map *map);
 
 /*
- * Moves the nodes to a table for so many, within the limits that the map was made
- * with. Outside of sections only; readers and writers may be at work. Writers may change
- * the size again. Does not wait for readers. Errors: ENOMEM, it has another size.
+ * Moves the nodes to a table for so many `nodes`, within the limits that the map was
+ * made with. It is called outside of sections only; readers and writers may be at
+ * work, and it does not wait for readers. Writers may change the size again. Errors:
+ * ENOMEM.
  */
 int lee_map_resize(struct lee_map *map, size_t nodes);
 
 /*
- * Returns true if the node was removed or replaced, or is one that
- * lee_map_node_init_removed() was called with. It may be removed as soon as this returns.
+ * Returns true if the node was removed or replaced, or if lee_map_node_init_removed()
+ * was called with it and it was not added since. It may be removed as soon as this
+ * returns.
  */
 bool lee_map_node_is_removed(const struct lee_map_node *node);
 
@@ -197,8 +223,9 @@ bool lee_map_node_is_removed(const struct lee_map_node *node);
 void lee_map_node_init_removed(struct lee_map_node *node);
 
 /*
- * Loops over all nodes, and over those of one key. `node` is NULL after the last. The
- * body may remove or replace the node.
+ * LEE_MAP_FOR_EACH() loops over all nodes, and LEE_MAP_FOR_EACH_EQUAL() over those of
+ * one key. `node_variable` is NULL after the last. The body may remove or replace the
+ * node.
  */
 #define LEE_MAP_FOR_EACH(map, cursor, node_variable)                             \
 	for ((node_variable) = lee_map_first(map, cursor); (node_variable) != NULL; \

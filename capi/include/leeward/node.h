@@ -1,6 +1,14 @@
 /*
- * The node of a queue or a stack, which lies inside the program's object. Programs
- * include <leeward/queue.h>, <leeward/stack.h> or <leeward/map.h>.
+ * LEE_OBJECT(3): the object that a node of a queue, a stack or a map lies in.
+ *
+ * A node lies inside an object of the program's, at any offset, and a queue or a stack
+ * of nodes leads from one to the next: it allocates nothing. A struct lee_node is that
+ * of lee_queue_push() and lee_stack_push(), and has the size of a pointer. It needs no
+ * initialization, since a push prepares it. (The node of lee_map_add() is a struct
+ * lee_map_node.)
+ *
+ * The header is included by <leeward/queue.h>, <leeward/stack.h> and <leeward/map.h>,
+ * and programs include those.
  */
 #ifndef LEEWARD_NODE_H
 #define LEEWARD_NODE_H
@@ -15,7 +23,7 @@ struct lee_node {
 };
 LEE_1_ASSERT(sizeof(struct lee_node) == sizeof(void *), "the node is a part of the binary interface");
 
-/* The object of this type whose member the node is. */
+/* The object of this `type` whose `member` the `node` is: LEE_OBJECT(node, struct job, node). */
 #define LEE_OBJECT(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* A link that is not written, and for which a thread waits. */

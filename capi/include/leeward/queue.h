@@ -1,6 +1,5 @@
 /*
- * A queue of nodes inside the program's objects: any thread pushes, wait-free; one
- * thread at a time pops, and sleeps until there is a node.
+ * lee_queue_push(3): a queue of nodes inside the program's objects.
  *
  *     struct job { struct lee_node node; int number; };
  *     static struct lee_queue jobs = LEE_QUEUE_INIT;
@@ -10,25 +9,30 @@
  *     struct lee_node *node = lee_queue_pop(&jobs);
  *     struct job *job = LEE_OBJECT(node, struct job, node);
  *
- * Zeroed memory is an empty queue, and there is nothing to destroy. A popped node may
- * be freed or pushed again at once. What was done before a push happens before the
- * return of the pop of that node.
+ * A queue is for the threads of one process, has 128 bytes, and takes any number of
+ * nodes (LEE_OBJECT()). Zeroed memory is an empty queue, and there is nothing to
+ * destroy. A popped node may be freed or pushed again at once.
  *
- * A producer that is preempted in the midst of a push holds up the pops behind it,
- * and no push: lee_queue_pop() sleeps until that producer wakes it, and
- * lee_queue_trypop() returns EBUSY.
+ * Any thread pushes at any time, and asks whether the queue is empty; any queue may be
+ * the one that nodes are moved to. One thread at a time pops, or moves nodes from the
+ * queue.
  *
- * Who may do what. lee_queue_push(), lee_queue_is_empty(), and being the queue that
- * nodes are moved to: any thread at any time. The pops, and being the queue that
- * nodes are moved from: one thread at a time.
+ * A producer that is preempted in the midst of a push holds up the pops behind it, and
+ * no push. lee_queue_pop() rechecks for some microseconds, then sleeps until that
+ * producer wakes it.
  *
- * Lifetime. The queue lives until each call on it has returned. Fork: the child may
- * use the queue, but for nodes that were pushed after one whose producer was in the
- * midst of its push: there lee_queue_pop() returns NULL after a millisecond, where
- * the library noticed the fork.
+ * Memory ordering. What was done before a push happens before the return of the pop of
+ * that node.
+ *
+ * Lifetime. The queue lives until each call on it has returned.
  *
  * Signals. lee_queue_push() and lee_queue_is_empty() are async-signal-safe.
- * Cancellation: no call is a cancellation point. errno is changed by no call.
+ *
+ * Fork. The child has a copy. A producer that was in the midst of its push is not
+ * there: its node and those behind it cannot be reached. lee_queue_pop() then returns
+ * NULL, and the others EBUSY, after a millisecond, where the library noticed the fork.
+ *
+ * See also lee_stack_push(3), leeward(7).
  */
 #ifndef LEEWARD_QUEUE_H
 #define LEEWARD_QUEUE_H
@@ -57,7 +61,7 @@ struct lee_node *lee_1_queue_pop_slow(struct lee_queue *queue);
 int lee_1_queue_timedpop_slow(struct lee_queue *queue, struct lee_node **node, const struct timespec *deadline);
 int lee_1_queue_splice(struct lee_queue *to, struct lee_queue *from);
 
-/* Makes the memory an empty queue, which no thread uses. */
+/* Makes the memory, which no thread uses, an empty queue. */
 LEE_1_INLINE void lee_queue_init(struct lee_queue *queue)
 {
 	queue->lee_1_tail = NULL;
@@ -65,7 +69,10 @@ LEE_1_INLINE void lee_queue_init(struct lee_queue *queue)
 	queue->lee_1_asleep = 0;
 }
 
-/* Pushes a node to the end, and wakes the consumer if it sleeps. Returns true if the queue was empty. */
+/*
+ * Pushes a node to the end, wait-free, and wakes the consumer if it sleeps. Returns
+ * true if the queue was empty.
+ */
 LEE_1_INLINE bool lee_queue_push(struct lee_queue *queue, struct lee_node *node)
 {
 	struct lee_node *before;
@@ -94,8 +101,10 @@ LEE_1_INLINE bool lee_queue_is_empty(const struct lee_queue *queue)
 }
 
 /*
- * Pops the first node, if that is possible without waiting. Errors: EAGAIN, the queue
- * is empty; EBUSY, a producer is in the midst of its push.
+ * Pops the first node, if that is possible without waiting.
+ *
+ * EAGAIN: the queue is empty.
+ * EBUSY: a producer is in the midst of its push.
  */
 LEE_1_INLINE int lee_queue_trypop(struct lee_queue *queue, struct lee_node **node)
 {
@@ -131,8 +140,9 @@ LEE_1_INLINE int lee_queue_trypop(struct lee_queue *queue, struct lee_node **nod
 }
 
 /*
- * Pops the first node, waiting until there is one. Returns NULL in the child of a fork
- * only, where a link may be missing for ever; the call may be made again.
+ * Pops the first node, waiting until there is one. Returns the node; and NULL in the
+ * child of a fork only, where a link may be missing forever. The call may be made
+ * again then.
  */
 LEE_1_INLINE struct lee_node *lee_queue_pop(struct lee_queue *queue)
 {
@@ -146,8 +156,10 @@ LEE_1_INLINE struct lee_node *lee_queue_pop(struct lee_queue *queue)
 }
 
 /*
- * Pops the first node, waiting until the deadline at most. Errors: ETIMEDOUT; EBUSY,
- * as EBUSY of lee_queue_trypop() when the time is up; EINVAL.
+ * Pops the first node, waiting until the deadline at most. Errors: EINVAL.
+ *
+ * ETIMEDOUT: the deadline has passed, and the queue is empty.
+ * EBUSY: the deadline has passed, and a producer is in the midst of its push.
  */
 LEE_1_INLINE int lee_queue_timedpop(struct lee_queue *queue, struct lee_node **node, const struct timespec *deadline)
 {
@@ -162,9 +174,12 @@ LEE_1_INLINE int lee_queue_timedpop(struct lee_queue *queue, struct lee_node **n
 }
 
 /*
- * Moves all nodes of `from` to the end of `to`, in their order, however many there
- * are. It may wait for the producer of the first node. Errors: EAGAIN, there were
- * none; EBUSY, in the child of a fork only: the first link is missing.
+ * Moves all nodes of `from` to the end of `to`, in their order, in a time that does
+ * not depend on how many there are. It may wait for the producer of the first node. No
+ * other thread pops from `from` meanwhile; the other queue needs nothing.
+ *
+ * EAGAIN: there were no nodes.
+ * EBUSY: the first link is missing, in the child of a fork only.
  */
 LEE_1_INLINE int lee_queue_splice(struct lee_queue *to, struct lee_queue *from)
 {

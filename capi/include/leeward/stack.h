@@ -1,6 +1,5 @@
 /*
- * A stack of nodes inside the program's objects: any thread pushes, and pops all
- * nodes at once; one thread at a time pops one.
+ * lee_stack_push(3): a stack of nodes inside the program's objects.
  *
  *     struct page { struct lee_node node; char bytes[4096]; };
  *     static struct lee_stack pages = LEE_STACK_INIT;
@@ -13,25 +12,23 @@
  *             free(LEE_OBJECT(node, struct page, node));
  *     }
  *
- * Zeroed memory is an empty stack, and there is nothing to destroy. What was done
- * before a push happens before the return of the call that pops that node.
+ * A stack is for the threads of one process, and has the size of a pointer. Zeroed
+ * memory is an empty stack, and there is nothing to destroy. Its nodes lie inside
+ * objects of the program's (LEE_OBJECT()). Both pushes may be used on one stack, by
+ * any thread at any time.
  *
- * lee_stack_push() is a compare-exchange, which is tried again if another thread was
- * faster: lock-free. lee_stack_push_wait_free() is two exchanges; a thread that is
- * preempted between them holds up the pops and walks that reach its node, which sleep
- * until it wakes them. Both may be used on one stack.
+ * Memory ordering. What was done before a push happens before the return of the call
+ * that pops that node.
  *
- * lee_stack_pop() reads the top node's link and then exchanges the top. So either no
- * other thread calls it or lee_stack_pop_all() meanwhile (a lock, or one consumer), or
- * each call of lee_stack_pop() is inside a read section of RCU, and popped nodes are
- * freed or pushed again after a grace period.
- *
- * Lifetime. The stack lives until each call on it has returned. Fork: the child may
- * use the stack; a link that was about to be written is missing there for ever.
+ * Lifetime. The stack lives until each call on it has returned.
  *
  * Signals. The pushes, lee_stack_pop_all() and lee_stack_is_empty() are
- * async-signal-safe. Cancellation: no call is a cancellation point. errno is changed
- * by no call.
+ * async-signal-safe.
+ *
+ * Fork. The child has a copy. A link that lee_stack_push_wait_free() was about to
+ * write is missing there forever, and a walk that reaches it does not return.
+ *
+ * See also lee_queue_push(3), leeward(7).
  */
 #ifndef LEEWARD_STACK_H
 #define LEEWARD_STACK_H
@@ -50,13 +47,16 @@ LEE_1_ASSERT(sizeof(struct lee_stack) == sizeof(void *), "the stack is a part of
 
 struct lee_node *lee_1_stack_await(struct lee_node *node);
 
-/* Makes the memory an empty stack, which no thread uses. */
+/* Makes the memory, which no thread uses, an empty stack. */
 LEE_1_INLINE void lee_stack_init(struct lee_stack *stack)
 {
 	stack->lee_1_top = NULL;
 }
 
-/* Pushes a node, lock-free. Returns true if the stack was empty. */
+/*
+ * Pushes a node by a compare-exchange, which is tried again if another thread was
+ * faster: it is lock-free. Returns true if the stack was empty.
+ */
 LEE_1_INLINE bool lee_stack_push(struct lee_stack *stack, struct lee_node *node)
 {
 	/* Relaxed: the exchange decides. */
@@ -72,7 +72,11 @@ LEE_1_INLINE bool lee_stack_push(struct lee_stack *stack, struct lee_node *node)
 	return top == NULL;
 }
 
-/* Pushes a node, wait-free. Returns true if the stack was empty. */
+/*
+ * Pushes a node by two exchanges: it is wait-free. A thread that is preempted between
+ * them holds up the pops and walks that reach its node, which sleep until it wakes
+ * them. Returns true if the stack was empty.
+ */
 LEE_1_INLINE bool lee_stack_push_wait_free(struct lee_stack *stack, struct lee_node *node)
 {
 	struct lee_node *top;
@@ -93,7 +97,10 @@ LEE_1_INLINE bool lee_stack_is_empty(const struct lee_stack *stack)
 	return __atomic_load_n(&stack->lee_1_top, __ATOMIC_RELAXED) == NULL;
 }
 
-/* Pops all nodes, wait-free. Returns the top node, or NULL; lee_stack_next() leads to the others. */
+/*
+ * Pops all nodes, by one exchange: it is wait-free. Returns the top node, or NULL if
+ * there is none; lee_stack_next() leads to the others.
+ */
 LEE_1_INLINE struct lee_node *lee_stack_pop_all(struct lee_stack *stack)
 {
 	/* Acquire: partner of the releases of the pushes. */
@@ -104,8 +111,9 @@ LEE_1_INLINE struct lee_node *lee_stack_pop_all(struct lee_stack *stack)
 }
 
 /*
- * Returns the node below one that lee_stack_pop_all() or this call returned; NULL: it is
- * the last. It waits for a lee_stack_push_wait_free() that has not linked the node.
+ * Leads from a node that lee_stack_pop_all() or this function returned to the one
+ * below. It waits for a lee_stack_push_wait_free() that has not linked the node.
+ * Returns NULL for the last node.
  */
 LEE_1_INLINE struct lee_node *lee_stack_next(struct lee_node *node)
 {
@@ -120,7 +128,13 @@ LEE_1_INLINE struct lee_node *lee_stack_next(struct lee_node *node)
 	return next;
 }
 
-/* Pops the top node; returns NULL if there is none. The caller serializes (see above). */
+/*
+ * Pops the top node. It reads the node's link before it exchanges the top: so either
+ * no other thread calls it or lee_stack_pop_all() meanwhile (a lock, or one consumer),
+ * or each call of it is inside a read section of RCU (lee_memb_read_lock()), and
+ * popped nodes are freed or pushed again after a grace period. Returns the node, or
+ * NULL if there is none.
+ */
 LEE_1_INLINE struct lee_node *lee_stack_pop(struct lee_stack *stack)
 {
 	/* Acquire: as in lee_stack_pop_all(). */
