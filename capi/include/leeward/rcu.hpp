@@ -1,6 +1,5 @@
 /*
- * RCU for C++17 in the form of C++26's <rcu> (P2545): rcu_domain, rcu_obj_base,
- * rcu_retire, rcu_synchronize, rcu_barrier, in namespace leeward.
+ * lee_rcu_hpp(3): RCU for C++, in the form of C++26.
  *
  *     struct config : leeward::rcu_obj_base<config> { int port; };
  *     std::atomic<config *> current;
@@ -12,10 +11,39 @@
  *     // A writer.
  *     current.exchange(next)->retire();
  *
- * The default domain is lee_memb; rcu_domain(name) is any other of <leeward/rcu.h>,
- * whose C functions may be used beside these. What the standard leaves undefined is
- * an end here: rcu_synchronize and rcu_barrier where they would wait for themselves
- * write a line to standard error and call std::terminate. A deleter must not throw.
+ * The header has the interface of the C++26 draft's <rcu> (P2545) in the namespace
+ * `leeward`, for C++17 and later.
+ *
+ * `rcu_domain` is what readers lock: a `std::scoped_lock` opens a section, and closes
+ * it at the end of its block. Sections nest, and rcu_domain::try_lock() always
+ * succeeds. The default domain is lee_memb, whose sections are inlined;
+ * `rcu_domain(name)` stands for any other domain of <leeward/rcu.h>, whose functions
+ * in C may be used beside these.
+ *
+ * rcu_obj_base::retire() has `d(this)` called once, after a grace period, for an
+ * object whose class is derived from `rcu_obj_base`. It allocates nothing, and cannot
+ * fail. rcu_retire() does so with `d(p)` for an object of any type.
+ *
+ * rcu_synchronize() waits for a grace period, and rcu_barrier() until every deleter of
+ * an object that was retired before has returned.
+ *
+ * Errors. rcu_retire() may throw `std::bad_alloc`, or what moving the deleter throws;
+ * the object is the caller's then.
+ *
+ * What the standard leaves undefined is an end here: if rcu_synchronize() or
+ * rcu_barrier() would wait for itself, or no heavy fence is possible, it writes a line
+ * to standard error and calls std::terminate(), because to return would have memory
+ * freed that a reader holds. Where that can happen, call lee_domain_synchronize() and
+ * lee_domain_barrier(), which return the error.
+ *
+ * Deleters. They run on the domain's worker thread, in the order of retirement; what
+ * is said of callbacks in lee_memb_defer(3) holds for them. A deleter must not throw.
+ * An object must not be retired twice: the process ends with a line.
+ *
+ * Size. A class that derives from `rcu_obj_base` is 16 bytes larger, and by the size
+ * of its deleter if that has a state.
+ *
+ * See also LEE_DOMAIN(3), lee_rcu(7).
  */
 #ifndef LEEWARD_RCU_HPP
 #define LEEWARD_RCU_HPP
