@@ -35,15 +35,22 @@ function quoted(text) {
 	return text ~ / / ? "\"" text "\"" : text
 }
 
+# A name that looks like one of the library's is one.
+function known(name) {
+	if (name ~ /^(lee|LEE)_/ && !(name in owner)) fail(page_name[page] "(3) refers to " name "(), which is not declared")
+}
+
 # `name` refers to a page of that section: remembered for SEE ALSO.
 function refer(name, section) {
 	if (section == 3 && name in owner) name = page_name[owner[name]]
+	else if (section == 3) known(name)
 	if (name != page_name[page]) reference[section " " tolower(name)] = name " " section
 }
 
 # A function's name, as Fn or as a reference. Empty: it is a word of prose.
 function call_macro(word,    name) {
 	name = substr(word, 1, length(word) - 2)
+	known(name)
 	if (!(name in owner) || owner[name] == page) return "Fn " name
 	refer(name, 3)
 	return "Xr " name " 3"
