@@ -47,7 +47,7 @@ pub enum Table {
     /// Read rate and grace-period time for 1 to 64 readers and for 1 to 10,000 idle ones, as JSON
     /// and as a picture
     RcuScaling(Scaling),
-    /// Measure nothing: write README.md's table from a page of `bench/results`
+    /// Measure nothing: write README.md's picture and docs/measured.md from the pages of `bench/results`
     Readme(Readme),
     #[command(hide = true)]
     MemoryChild { row: String, case: Case, seconds: f64 },
@@ -141,10 +141,10 @@ pub struct Readme {
     /// The pages to take the numbers from [default: the newest of `bench/results`, and the newest of C]
     #[arg(value_name = "PAGE")]
     pub pages: Vec<String>,
-    /// Write nothing; fail if README.md's table is not what the pages give
+    /// Write nothing; fail if picture or table are not what the pages give
     #[arg(long)]
     pub check: bool,
-    /// Write the table to standard output and leave README.md alone
+    /// Write the table to standard output and leave the files alone
     #[arg(long)]
     pub print: bool,
 }

@@ -1,6 +1,8 @@
-//! `cargo compare readme`: the table in README.md, taken from pages of `bench/results`: the newest
-//! of each kind. Called by `main`; it measures nothing. The pages' figures are the items that
-//! `markdown::figures` writes.
+//! `cargo compare readme`: README.md's picture and the table of docs/measured.md, taken from pages of
+//! `bench/results`: the newest of each kind. It measures nothing. The pages' figures are the items
+//! that `markdown::figures` writes.
+
+mod picture;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,12 @@ use crate::figure::more_is_better;
 use crate::markdown::table;
 use crate::report::short;
 
-/// The table stands between these lines of README.md.
+/// The picture, and where README.md finds it: on a registry's page a relative link leads nowhere.
+const PICTURE: &str = "docs/measured.svg";
+const RAW: &str = "https://raw.githubusercontent.com/leeward-rs/leeward/main/";
+const PAGES: &str = "https://github.com/leeward-rs/leeward/blob/main/";
+
+/// What is written stands between these lines of a document.
 const BEGIN: &str = "<!-- measured: begin; `cargo compare readme` writes these lines -->";
 const END: &str = "<!-- measured: end -->";
 
@@ -24,7 +31,7 @@ const EQUAL: f64 = 0.02;
 /// What the names of pages end in: those of the C face, of the containers, and of all else.
 const KINDS: [&str; 3] = ["-c", "-collect", ""];
 
-/// The rows: what README.md calls each, and what the page calls the figure. They are the operations
+/// The rows: what the documents call each, and what the page calls the figure. They are the operations
 /// that users of each part make most often, beside the strongest peer there, and two in which the
 /// peer is well ahead of us. Of the containers they are the four best and the four worst.
 const ROWS: [(&str, &str); 18] = [
@@ -60,30 +67,39 @@ const ROWS: [(&str, &str); 18] = [
     ("`Stack`, two threads: a pop and a push", "stack, 2 threads: pairs of a pop and a push"),
 ];
 
-/// Writes the table into README.md, or prints it, or fails if README.md has another one.
+/// Writes the picture and the two documents, or prints the table, or fails if they are others.
 pub fn write(options: &Readme) -> Result<bool, Error> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let pages = match options.pages.as_slice() {
         [] => KINDS.iter().rev().map(|kind| newest(&root.join("bench/results"), kind)).collect(),
         pages => pages.iter().map(|page| Page::read(Path::new(page))).collect::<Result<Vec<_>, _>>(),
     }?;
-    let block = block(&pages)?;
+    let items: Vec<_> = pages.iter().flat_map(|page| items(&page.text)).collect();
+    let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
     if options.print {
-        print!("{block}");
+        print!("{}", measured(&pages, &rows));
         return Ok(true);
     }
-    let readme = root.join("README.md");
-    let now = read(&readme)?;
-    let then = replaced(&now, &block)?;
-    if options.check && now != then {
-        let names: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
-        return Err(Error::new(format!(
-            "README.md's table is not what {} give: `cargo compare readme` writes it.",
-            names.join(" and ")
-        )));
-    }
-    if now != then {
-        fs::write(&readme, then)?;
+    let block = |name: &str, block: String| Ok((name.to_string(), replaced(name, &read(&root.join(name))?, &block)?));
+    let files: [Result<_, Error>; 3] = [
+        block("README.md", shown(&pages, &rows)),
+        block("docs/measured.md", measured(&pages, &rows)),
+        Ok((PICTURE.to_string(), picture::svg(&rows))),
+    ];
+    for file in files {
+        let (name, then) = file?;
+        let file = root.join(&name);
+        if fs::read_to_string(&file).is_ok_and(|now| now == then) {
+            continue;
+        }
+        if options.check {
+            let names: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
+            return Err(Error::new(format!(
+                "{name} is not what {} give: `cargo compare readme` writes it.",
+                names.join(" and ")
+            )));
+        }
+        fs::write(file, then)?;
     }
     Ok(true)
 }
@@ -100,12 +116,20 @@ impl Page {
     }
 
     /// When and where it was measured.
-    fn title(&self) -> &str {
-        self.text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Measured here")
+    fn origin(&self) -> (&str, &str) {
+        let title = self.text.lines().find_map(|line| line.strip_prefix("# Measured on ")).unwrap_or("this day: here");
+        title.split_once(": ").unwrap_or((title, "here"))
     }
 
+    /// What the page has, as a link to it.
     fn link(&self) -> String {
-        format!("[results](bench/results/{})", self.name)
+        let kind = KINDS.iter().find(|kind| self.name.trim_end_matches(".md").ends_with(*kind)).unwrap_or(&"");
+        let what = match *kind {
+            "-c" => "the C face",
+            "-collect" => "containers",
+            _ => "RCU, locks, engine",
+        };
+        format!("[{what}]({PAGES}bench/results/{})", self.name)
     }
 }
 
@@ -126,30 +150,51 @@ fn read(file: &Path) -> Result<String, Error> {
 }
 
 /// Returns the document with the lines between the marks replaced.
-fn replaced(document: &str, block: &str) -> Result<String, Error> {
-    let missing = || Error::new(format!("README.md lacks the line `{BEGIN}` or, after it, `{END}`."));
+fn replaced(name: &str, document: &str, block: &str) -> Result<String, Error> {
+    let missing = || Error::new(format!("{name} lacks the line `{BEGIN}` or, after it, `{END}`."));
     let (head, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
     Ok(format!("{head}{BEGIN}\n{block}{END}{tail}"))
 }
 
-/// What stands between the marks: where the numbers come from, and the table.
-fn block(pages: &[Page]) -> Result<String, Error> {
-    let items: Vec<_> = pages.iter().flat_map(|page| items(&page.text)).collect();
+/// What README.md has between the marks: the picture, and where the numbers come from.
+fn shown(pages: &[Page], rows: &[Row]) -> String {
+    let picture = filled(&format!("![{}]({RAW}{PICTURE})", picture::summary(rows)));
+    format!("{picture}\n{}", origin(pages, &format!(" ([as a table]({PAGES}docs/measured.md))")))
+}
+
+/// What docs/measured.md has there: the same as a table.
+fn measured(pages: &[Page], rows: &[Row]) -> String {
     let titles = ["what", "ours", "the peer's", "ratio", ""].map(str::to_string).to_vec();
-    let rows = ROWS.iter().map(|(label, figure)| row(label, figure, &items)).collect::<Result<Vec<_>, _>>()?;
-    let origin: Vec<_> = pages.iter().map(|page| format!("{} ({}).", page.title(), page.link())).collect();
-    let origin = format!(
-        "{} A ratio is ours to the peer's, the median of interleaved rounds. The pages have all rows, and say what was \
-         missed and what was tried.",
-        origin.join(" ")
-    );
+    format!("{}\n{}", origin(pages, ""), table(std::iter::once(titles).chain(rows.iter().map(Row::cells))))
+}
+
+/// Says where the numbers come from, each machine once, and `more` of what they are.
+fn origin(pages: &[Page], more: &str) -> String {
+    let mut machines: Vec<(&str, Vec<String>)> = Vec::new();
+    for page in pages {
+        let (day, machine) = page.origin();
+        let link = format!("{} ({day})", page.link());
+        match machines.iter_mut().find(|(name, _)| *name == machine) {
+            Some((_, links)) => links.push(link),
+            None => machines.push((machine, vec![link])),
+        }
+    }
+    let machines: Vec<_> = machines.iter().map(|(name, links)| format!("{name}: {}.", links.join(", "))).collect();
+    filled(&format!(
+        "{} Medians of interleaved rounds{more}; these pages have all rows, and say what was missed and what was tried.",
+        machines.join(" ")
+    ))
+}
+
+/// Returns a paragraph in the lines of a document.
+fn filled(text: &str) -> String {
     // Links are whole words.
     let options = textwrap::Options::new(WIDTH)
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    Ok(format!("{}\n\n{}", textwrap::fill(&origin, options), table(std::iter::once(titles).chain(rows))))
+    format!("{}\n", textwrap::fill(text, options))
 }
 
 /// The items of the page's lists, each in one line.
@@ -170,24 +215,60 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-fn row(label: &str, figure: &str, items: &[String]) -> Result<Vec<String>, Error> {
-    let no = |why| Error::new(format!("The pages {why} `{figure}`, which README.md's table has."));
+/// A row: ours beside the peer's.
+struct Row {
+    label: String,
+    ours: String,
+    /// The peer's name, and its number; empty: no peer has the operation.
+    peer: String,
+    peers: String,
+    /// Ours to the peer's.
+    ratio: Option<f64>,
+    more_is_better: bool,
+    verdict: &'static str,
+}
+
+impl Row {
+    /// How many times better ours is; less than 1: worse.
+    fn factor(&self) -> Option<f64> {
+        self.ratio.map(|ratio| if self.more_is_better { ratio } else { 1.0 / ratio })
+    }
+
+    fn theirs(&self) -> String {
+        if self.peer.is_empty() { "absent".to_string() } else { format!("{}, {}", self.peers, self.peer) }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let ratio = self.ratio.map_or("–".to_string(), short);
+        // In a document a name in angle brackets would be a tag.
+        let theirs = self.theirs().replace('<', "\\<");
+        vec![self.label.clone(), self.ours.clone(), theirs, ratio, self.verdict.to_string()]
+    }
+}
+
+fn row(label: &str, figure: &str, items: &[String]) -> Result<Row, Error> {
+    let no = |why| Error::new(format!("The pages {why} `{figure}`, which the table has."));
     // Several figures may share a name: the first one's peer is the row's.
     let measured = items.iter().find_map(|item| item.strip_prefix(figure)?.strip_prefix(": **"));
     let (ours, rest) = measured.ok_or_else(|| no("lack"))?.split_once("**").ok_or_else(|| no("do not give"))?;
     let ours = Amount::parse(ours).ok_or_else(|| no("have no number for"))?;
-    let mut cells = vec![label.to_string(), ours.text()];
-    let Some((peer, ratio)) = rest.trim_start_matches(", ").split_once("; ratio ") else {
-        cells.extend(["absent", "–", ""].map(str::to_string));
-        return Ok(cells);
+    let more_is_better = more_is_better(&ours.unit);
+    let mut row = Row {
+        label: label.to_string(),
+        ours: ours.text(),
+        peer: String::new(),
+        peers: String::new(),
+        ratio: None,
+        more_is_better,
+        verdict: "",
     };
+    let Some((peer, ratio)) = rest.trim_start_matches(", ").split_once("; ratio ") else { return Ok(row) };
     let (peer, theirs) = peer_of(peer).ok_or_else(|| no("have no peer's number for"))?;
-    let ratio = ratio.split(' ').next().unwrap_or_default();
-    let verdict = ratio.parse().map_or("", |ratio| verdict(ratio, more_is_better(&ours.unit)));
-    // In a document a name in angle brackets would be a tag.
-    let peer = peer.replace('<', "\\<");
-    cells.extend([format!("{}, {peer}", ours.like(theirs).text()), ratio.to_string(), verdict.to_string()]);
-    Ok(cells)
+    row.peer = peer.to_string();
+    row.peers = ours.like(theirs).text();
+    row.ratio = ratio.split(' ').next().and_then(|ratio| ratio.parse().ok());
+    row.verdict = row.ratio.map_or("", |ratio| verdict(ratio, more_is_better));
+    Ok(row)
 }
 
 /// Splits the peer's name from its number, with which the text ends.
@@ -260,7 +341,7 @@ not an item
 ";
 
     fn cells(figure: &str) -> Vec<String> {
-        row("label", figure, &items(PAGE)).unwrap()
+        row("label", figure, &items(PAGE)).unwrap().cells()
     }
 
     #[test]
@@ -277,8 +358,8 @@ not an item
     #[test]
     fn only_what_is_between_the_marks_is_replaced() {
         let document = format!("above\n{BEGIN}\nold\n{END}\nbelow\n");
-        let replaced = replaced(&document, "new\n").unwrap();
+        let replaced = replaced("a page", &document, "new\n").unwrap();
         assert_eq!(replaced, format!("above\n{BEGIN}\nnew\n{END}\nbelow\n"));
-        assert!(super::replaced("no marks", "new\n").is_err());
+        assert!(super::replaced("a page", "no marks", "new\n").is_err());
     }
 }

@@ -77,28 +77,31 @@
 //! # You have, you use
 //! | you have | use |
 //! |---|---|
-//! | read-mostly data, any threads | [`rcu::read()`](rcu::read) and [`RcuCell`](rcu::RcuCell) |
-//! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr`]`::Reader` |
+//! | read-mostly data, any threads | [`rcu::RcuCell`], by `get()` or in a section of [`rcu::read()`](rcu::read) |
+//! | an event loop that can say "I hold nothing" in each iteration | [`rcu::qsbr::Reader`] |
 //! | no thread-local storage, or the last nanosecond | [`rcu::Reader`] |
 //! | several sets of data whose readers should not wait for each other | [`rcu_domain!`] |
-//! | an `Arc` to publish, as by arc-swap | [`rcu::ArcCell`], [`rcu::ArcOption`] |
-//! | keys to look up beside writers | [`collect`]`::{HashMap, HashSet}` |
+//! | an `Arc` that is replaced, and kept by its readers | [`rcu::ArcCell`], [`rcu::ArcOption`] |
+//! | keys that many threads look up beside writers | [`collect`]`::{HashMap, HashSet}` |
 //! | the same, in order: ranges, predecessors | [`collect`]`::OrderedMap` |
-//! | values in an order of your own, to be walked | [`collect`]`::List` |
-//! | values to pass between threads | [`collect`]`::{Queue, Stack}` |
-//! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for what crossbeam-epoch does |
-//! | readers that hold on to an object for long, or sleep with it | [`hazard::HazardPointer`] |
-//! | a concurrent hash map, as dashmap | [`collect`]`::ShardMap` (feature `hashbrown`) |
+//! | a program on `dashmap` | [`collect`]`::ShardMap` (feature `hashbrown`) |
+//! | a linked list that many threads walk | [`collect`]`::List` |
+//! | values to pass from threads to threads | [`collect`]`::{Queue, Stack}` |
+//! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for crossbeam-epoch's |
+//! | readers that stay with an object for long, and bounded memory all the same | [`hazard::HazardPointer`] |
+//! | a task that must not block while readers leave | [`rcu::Domain::synchronize_async`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
 //! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
 //! | any of several events to wait for | [`sync::Event`]`::wait_any` |
-//! | locks that tasks hold across an `.await`, as by tokio | [`task`]`::{Mutex, RwLock, Semaphore}` |
+//! | locks that tasks hold across an `.await`, as by `tokio::sync` | [`task`]`::{Mutex, RwLock, Semaphore}` |
 //! | real-time threads of several priorities | [`pi::Mutex`] |
 //! | several processes that share memory | [`shared::Region`] and the locks of [`shared`] |
 //! | the same, and processes that may be killed | [`robust::Mutex`], [`robust::RwLock`] |
-//! | a kernel, a sandbox or a runtime without Linux underneath | the crate `leeward-engine` |
 //! | a lock of your own to write | [`fence`], [`futex`], and [`raw`] for the locks without data |
+//! | a kernel, a sandbox or a runtime without Linux underneath | the crate `leeward-engine`, which has ports to copy |
+//! | a WebAssembly runtime's `wait32`, `wait64`, `notify` | the crate `leeward-wasm` |
+//! | a kernel whose futexes should be Linux's | the crate `leeward-conform`: a program that asks it |
 //!
 //! # Who pays
 //! | module | common path | rare path, pays |
@@ -160,7 +163,7 @@
 //!   left half-changed.
 //! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J, L to N and S
 //!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O to Q and W
-//!   are explored by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
+//!   by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
 //!   qemu, but in no model.
 //!
 //! # Platforms
