@@ -1,6 +1,5 @@
 //! Queues and stacks: what the inline functions of `<leeward/queue.h>` and `<leeward/stack.h>` call
-//! where a thread sleeps or is woken. The headers document the calls. Called by C; calls
-//! `leeward::collect::raw`.
+//! where a thread sleeps or is woken. The headers document the calls.
 //!
 //! A queue of C is the Rust type, as a lock is (`locks/mod.rs`).
 

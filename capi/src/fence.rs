@@ -1,5 +1,5 @@
 //! Asymmetric fences: the functions of `<leeward/fence.h>`, which documents them. The light half is
-//! inline there. Called by C; calls `leeward::fence`.
+//! inline there.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr;

@@ -1,5 +1,5 @@
 //! Hash maps: the functions of `<leeward/map.h>`, which documents them, and what `urcu/table.c` makes
-//! liburcu's hash table of. Called by C; calls `leeward::collect::raw::map`.
+//! liburcu's hash table of.
 
 use alloc::alloc::{Layout, alloc, dealloc};
 use core::ffi::{c_int, c_ulong, c_void};

@@ -1,7 +1,7 @@
 //! Domains: the functions of `<leeward/rcu.h>`, which documents them.
 //!
 //! The inline functions there open and close sections by themselves; what they call where that does
-//! not suffice is here, too. Called by C; calls `leeward::rcu::c`.
+//! not suffice is here, too.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;

@@ -1,7 +1,5 @@
 //! What the child of a fork inherits half changed: values with locks of their own, which no item of
 //! the fork registry knows. The first thread of the child that comes by repairs them.
-//!
-//! Called by `rcu/limbo.rs` and `collect/`; calls `process/fork.rs`.
 
 use crate::atomic::{AtomicU64, Ordering, const_fn};
 use crate::process::fork::{self, Hook, Watched};

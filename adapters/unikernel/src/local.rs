@@ -1,5 +1,5 @@
 //! The engine's host over a [`System`]: time-outs in ticks, words of the one address space, the
-//! current task. Called by the engine; calls the system.
+//! current task.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};

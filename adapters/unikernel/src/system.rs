@@ -1,5 +1,5 @@
 //! What the adapter asks of a unikernel: its tasks, its run queues, its ticks, the range of its
-//! memory. Called by `local`.
+//! memory.
 
 use core::num::NonZeroU64;
 use core::ops::Range;

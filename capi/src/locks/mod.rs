@@ -1,6 +1,5 @@
 //! Locks: what the inline functions of `<leeward/mutex.h>` and its neighbours call where the
-//! uncontended path does not suffice. The headers document the calls. Called by C; calls
-//! `leeward::{raw, asym, robust, shared}`.
+//! uncontended path does not suffice. The headers document the calls.
 //!
 //! A lock of C is the Rust type, so the functions take references: C passes the address of a lock
 //! that lives as long as the call. Each lock's file compares its layout, and the bits that the

@@ -1,5 +1,4 @@
-//! A host without threads: its waits are futures, and `park` is never reached. Called by the
-//! engine; `locks` calls `Futexes`.
+//! A host without threads: its waits are futures, and `park` is never reached.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};

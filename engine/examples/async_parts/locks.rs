@@ -1,5 +1,5 @@
-//! A lock, a semaphore and a condition variable whose waits are futures over a futex word. Each
-//! may be dropped at any time. Called by `async_only` and its tests.
+//! A lock, a semaphore and a condition variable whose waits are futures over a futex word. Each may
+//! be dropped at any time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

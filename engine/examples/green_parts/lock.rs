@@ -1,5 +1,4 @@
-//! A mutex of three states over a futex word, for green threads. Called by `green_threads` and its
-//! tests.
+//! A mutex of three states over a futex word, for green threads.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

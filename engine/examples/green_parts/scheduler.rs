@@ -1,6 +1,5 @@
 //! A scheduler of green threads: stacks of their own, a queue of those that are ready, timers, and
-//! carriers, which are threads of the system. Called by `host`; calls corosensei, which switches
-//! stacks. It knows nothing of futexes.
+//! carriers, which are threads of the system. It knows nothing of futexes.
 //!
 //! Its time is its own: it goes on when no green thread is ready or runs, to the first timer. A
 //! scheduler of real time has its carriers sleep until then.

@@ -1,4 +1,4 @@
-//! What the example `green_threads` shows. Called by its `main`; calls the other parts.
+//! What the example `green_threads` shows.
 
 mod host;
 mod lock;

@@ -1,5 +1,5 @@
 //! What priority inheritance asks of the system: which thread owns a lock, and to lend a thread a
-//! priority. Optional: without it, such operations are `ENOSYS`. Called by the operations in `pi/`.
+//! priority. Optional: without it, such operations are `ENOSYS`.
 
 use crate::{Errno, Host, Priority};
 

@@ -1,5 +1,4 @@
 //! What membarrier asks of the system: its processors. Optional: without it membarrier is `ENOSYS`.
-//! Called by `membarrier`.
 
 use crate::{Errno, Host, Space};
 

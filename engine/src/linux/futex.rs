@@ -1,5 +1,5 @@
 //! The decoder of Linux's `futex` call, and of a system call by its number, for hosts that serve
-//! Linux programs. Called by the host, calls the operations.
+//! Linux programs.
 
 use crate::linux::abi::{
     FUTEX_BITSET_MATCH_ANY, FUTEX_CLOCK_REALTIME, FUTEX_CMD_MASK, FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI,

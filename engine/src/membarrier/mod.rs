@@ -1,5 +1,4 @@
 //! membarrier: Linux's commands of today and the flags proposed in 2010, over one implementation.
-//! Called by the decoder (`linux::futex`) and by hosts, calls [`Processors`].
 
 use crate::atomic::Ordering;
 use crate::host::host_vec::HostVec;

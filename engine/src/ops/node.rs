@@ -1,5 +1,4 @@
 //! The NUMA node at which the waiters of a word are queued, which a wake of the word finds too.
-//! Called by `call`, calls the host's `Nodes`.
 
 use crate::mutant::check;
 use crate::ops::call::Call;

@@ -1,6 +1,5 @@
 //! WAKE and WAKE_BITSET. A wake that finds no waiter takes no lock: it loads the bucket's lock
 //! word, whose filter has a bit for each word that a thread waits for or is about to wait for.
-//! Called by the host and the decoders, and by each operation that also wakes.
 //!
 //! # Pair W
 //! The pair that keeps such a wake from being lost. The waiter is a thread in `Call::enter`, or a

@@ -1,5 +1,5 @@
 //! WAKE_OP: change a second word, wake waiters of the first word, and waiters of the second if its
-//! old value meets a condition. Called by the host and the decoder (`linux::futex`).
+//! old value meets a condition.
 //!
 //! After Ingo Molnar and Jakub Jelinek's `FUTEX_WAKE_OP` (Linux 2.6.14, 2005).
 

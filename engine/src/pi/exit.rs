@@ -1,5 +1,4 @@
-//! A thread's exit: each lock that it owns is handed to its top waiter. Called by the host, calls
-//! `hand_off`.
+//! A thread's exit: each lock that it owns is handed to its top waiter.
 
 use crate::mutant::check;
 use crate::pi::hand_off::{Notified, assign};

@@ -1,7 +1,6 @@
 //! LOCK_PI, LOCK_PI2 and TRYLOCK_PI: locks whose word names their owner, which runs as urgently as
 //! the most urgent thread that waits for the lock. After Ingo Molnar and Thomas Gleixner's PI
-//! futexes (Linux 2.6.18, 2006). Called by the host and the decoders (`linux`), calls `attempt`,
-//! `graph` and `waiter`.
+//! futexes (Linux 2.6.18, 2006).
 //!
 //! The word is 0, or holds the owner's number, [`FUTEX_WAITERS`](crate::abi::FUTEX_WAITERS)
 //! (unlocking takes a call) and [`FUTEX_OWNER_DIED`](crate::abi::FUTEX_OWNER_DIED).

@@ -1,7 +1,6 @@
 //! WAIT_REQUEUE_PI and CMP_REQUEUE_PI: wait on a word, and be moved from there to a lock that
 //! inherits priorities: the wait of a condition variable whose mutex is such a lock. After Darren
-//! Hart's requeue to PI futexes (Linux 2.6.31, 2009). Called by the host and the decoders
-//! (`linux`), calls `attempt`, `graph` and `waiter`.
+//! Hart's requeue to PI futexes (Linux 2.6.31, 2009).
 
 use core::pin::pin;
 use core::ptr::NonNull;

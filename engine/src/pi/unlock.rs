@@ -1,5 +1,4 @@
-//! UNLOCK_PI: gives a lock up, and hands it off to its top waiter. Called by the host and the
-//! decoders (`linux`), calls `graph` and `hand_off`.
+//! UNLOCK_PI: gives a lock up, and hands it off to its top waiter.
 
 use crate::abi::{FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use crate::mutant::{check, mutated};

@@ -1,6 +1,6 @@
 //! Robust lists: the locks that a dying thread holds are marked, so that the threads that wait for
 //! them learn of the death. The calls about the lists are here, the walk is in `walk`, the unlock
-//! in one call in `unlock`. Called by the host.
+//! in one call in `unlock`.
 
 mod unlock;
 pub(crate) mod walk;

@@ -1,6 +1,5 @@
 //! Unlocking a robust lock in one call, as Linux 7.2 does with `FUTEX_ROBUST_UNLOCK`: the word is
-//! freed, the pending entry of the thread's list is cleared, and waiters are woken. Called by the
-//! host and by `robust`, calls `wake`, `pi::unlock` and the host.
+//! freed, the pending entry of the thread's list is cleared, and waiters are woken.
 //!
 //! # The order
 //! The word is freed first. A fault there ends the call with nothing done, and the pending entry

@@ -1,6 +1,5 @@
 //! The walk of a dying thread's robust list. The list lies in user memory and is read as such:
-//! every pointer may lie, every word may change meanwhile, any page may be missing. Called by the
-//! calls in `robust`, calls the host and `ops::wake`.
+//! every pointer may lie, every word may change meanwhile, any page may be missing.
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,5 @@
 //! When a lock is given its bias: an account of what the bias saves and of what it costs to take it
-//! away. Called by `rwlock` and `mutex`.
+//! away.
 //!
 //! Both are counted in locks: a heavy fence costs as many locks as must be spared to pay for it
 //! some times over ([`a_fence`]). A lock without a bias *owes*: whenever the other side comes (a

@@ -1,5 +1,5 @@
 //! Which reads of a closed lock count for the others: one in sixteen, drawn by chance, so that a
-//! thread that reads several locks in turn counts for each of them. Called by `slots`.
+//! thread that reads several locks in turn counts for each of them.
 //!
 //! After Donald Knuth's linear congruential generator of 32 bits, whose upper bits are good.
 

@@ -2,8 +2,7 @@
 //! whose holder is not there.
 //!
 //! It serves where what the lock guards is whole at every instruction of a holder: the consumers'
-//! side of a queue, the pops of a stack. Called by these; calls [`Futex`], `spin_budget.rs` and the
-//! fork mark.
+//! side of a queue, the pops of a stack.
 
 use core::marker::PhantomData;
 

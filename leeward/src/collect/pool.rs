@@ -5,7 +5,6 @@
 //! Large nodes are the allocator's, one by one; a writer keeps few of them.
 //!
 //! Magazines and their depot are those of J. Bonwick and J. Adams, "Magazines and Vmem", 2001.
-//! Called by `hash_map/`; calls `fork_lock.rs` and `writer/`.
 
 use alloc::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use core::cell::UnsafeCell;

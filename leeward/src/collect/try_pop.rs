@@ -1,4 +1,4 @@
-//! The outcome of a pop that does not wait. Called by `queue` and `stack`.
+//! The outcome of a pop that does not wait.
 
 /// The outcome of a pop that does not wait.
 ///

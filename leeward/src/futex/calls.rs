@@ -1,7 +1,4 @@
 //! Linux's futex calls, as the kernel takes them, and its clocks. Each leaves errno as it was.
-//!
-//! Called by the [backend](super::backend) of `Private` and `Shared`, and by priority-inheriting
-//! locks.
 
 use core::mem::MaybeUninit;
 use core::time::Duration;

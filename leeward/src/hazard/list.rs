@@ -1,7 +1,7 @@
 //! The list of retired objects: threads push one after the other, and take all of it at once.
 //!
 //! The list is R. Kent Treiber's stack (1986). Since nothing is ever taken from it but the whole,
-//! it has no ABA. Called by `retired.rs`, `raw.rs` and `reclaim.rs`.
+//! it has no ABA.
 
 use core::ptr::{self, NonNull};
 

@@ -3,7 +3,7 @@
 //!
 //! Maged Michael's second stage ("Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects",
 //! 2004) the other way round: the retired objects are hashed, in place, and each slot is looked up
-//! among them, so that nothing is allocated. Called by `retired.rs`, `raw.rs` and users.
+//! among them, so that nothing is allocated.
 
 use core::ptr::NonNull;
 

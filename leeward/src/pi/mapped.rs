@@ -1,5 +1,4 @@
-//! The guard of a part of a priority-inheriting mutex's value. Called by those who hold a
-//! [`MutexGuard`].
+//! The guard of a part of a priority-inheriting mutex's value.
 
 use core::fmt;
 use core::marker::PhantomData;

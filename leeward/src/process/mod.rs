@@ -1,7 +1,5 @@
 //! The calling process and thread: forks ([`fork`], [`fork_mark`]), thread-local storage
 //! ([`local`]), threads' ids ([`thread`]), errno, starting a thread, and catching a panic.
-//!
-//! Called by all parts that keep something for a thread or across a fork.
 
 #[cfg(all(target_os = "linux", not(leeward_loom)))]
 #[path = "backend/linux/mod.rs"]

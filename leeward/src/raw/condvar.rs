@@ -4,8 +4,7 @@
 //! `FUTEX_WAKE_OP`), without its defect: a thread that comes after a notification cannot take it
 //! from those that came before.
 //!
-//! Called by `sync` and `shared`; calls [`Futex`], the inner [`Mutex`], `lock.rs`, `scheme.rs` and
-//! `spin_budget.rs`. Why it is right: the page "locks" of the book.
+//! Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 use core::ptr;

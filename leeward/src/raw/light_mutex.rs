@@ -2,8 +2,7 @@
 //! to sleep pays for that with a heavy fence.
 //!
 //! The asymmetric Dekker synchronization of Dave Dice, Hui Huang and Mingyao Yang (2001), between
-//! the unlocking store and the check for sleepers. Called by `lock_api/` and `lock.rs`; calls
-//! [`fence`], [`Private`] and `spin_budget.rs`.
+//! the unlocking store and the check for sleepers.
 
 use core::time::Duration;
 

@@ -1,5 +1,5 @@
 //! What a condition variable asks of a lock: to be unlocked and locked, and where its waiters may
-//! be moved; and the answers of the locks of this folder. Called by `condvar.rs`.
+//! be moved; and the answers of the locks of this folder.
 
 use super::{FairMutex, LightMutex, Mutex, RwLock};
 use crate::futex::{Futex, Private, Timeout};

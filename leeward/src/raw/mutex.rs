@@ -5,8 +5,7 @@
 //! values of one word); the reservation after Waiman Long's hand-off in Linux (2016) and Go's
 //! starvation mode (Rhys Hiltner, Dmitry Vyukov, Russ Cox, 2016).
 //!
-//! Called by `lock_api/`, `lock.rs`, `condvar.rs` and `shared`; calls [`Futex`], `mutex_state.rs`
-//! and `spin_budget.rs`. Why it is right: the page "locks" of the book.
+//! Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,5 @@
 //! The word of [`Mutex`](super::Mutex) as questions and changes, and what a waiter knows of itself.
-//! The table of the bits is on the field. Called by `mutex.rs`.
+//! The table of the bits is on the field.
 
 use core::time::Duration;
 

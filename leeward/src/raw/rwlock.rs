@@ -9,7 +9,7 @@
 //! The lock is not handed off but free to take, so that a thread that is awake goes on. What that
 //! costs readers is bounded by counting those that were bypassed.
 //!
-//! Called by `lock_api/`, `lock.rs` and `shared`. Why it is right: the page "locks" of the book.
+//! Why it is right: the page "locks" of the book.
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,4 @@
 //! The readers' side of [`RwLock`]: how a reader enters, waits, passes an expired mark, and leaves.
-//! Called by `lock_api/` and `shared`; calls `rwlock.rs` to wake writers.
 
 use super::RwLock;
 use super::forked::forked_child;

@@ -1,5 +1,5 @@
 //! The state word of [`RwLock`](super::RwLock) as questions and changes, and what a waiting reader
-//! knows of it. The table of the bits is on the field. Called by `rwlock.rs` and `rwlock_read.rs`.
+//! knows of it. The table of the bits is on the field.
 
 use core::time::Duration;
 

@@ -1,6 +1,5 @@
 //! The upgradable reader of [`RwLock`]: a reader that may become a writer, and of which one is inside
-//! at a time. Called by `lock_api/`, `asym` and `shared`; calls `rwlock_read.rs` to enter and
-//! `rwlock.rs` to wake.
+//! at a time.
 //!
 //! One bit of the state, `UPGRADABLE`, is its place. Readers do not look at it. What the bit says
 //! depends on the count of readers beside it:

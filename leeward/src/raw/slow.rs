@@ -2,7 +2,7 @@
 //! are inline in its headers; the calls that answer where the interface ends the process; and the
 //! bits of the words, to compare with the headers'.
 //!
-//! Hidden, and no part of the interface. Called by `leeward-capi` only.
+//! Hidden, and no part of the interface: it is there for `leeward-capi`.
 
 use super::{Condvar, Event, Mutex, Once, RwLock, Scheme, Semaphore, event, mutex_state, once, rwlock_state};
 use crate::atomic::Ordering;

@@ -1,7 +1,6 @@
 //! The spin budget: how long a thread that must wait rechecks before it sleeps. It pauses first,
 //! then it yields its processor, which the holder of the lock may need. Each recheck takes the
-//! lock's cache line from the holder, so the next comes after twice as long. Called by the slow
-//! path of each lock.
+//! lock's cache line from the holder, so the next comes after twice as long.
 //!
 //! A sleep and a wake cost some 50 microseconds on a busy machine; the whole budget costs about 12
 //! on a quiet one, and most locks are held for less than one. Where other threads want the

@@ -1,7 +1,5 @@
 //! Automatic registration: a thread's slot in thread-local storage, taken at its first section and
 //! given back at its exit. A thread that reads after that takes a slot for that section alone.
-//!
-//! Called by `domain.rs`, and at thread exit; calls `grace.rs` for slots and `guard.rs` to enter.
 
 use core::ptr;
 

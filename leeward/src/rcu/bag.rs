@@ -1,7 +1,4 @@
 //! Bags: what waits for one grace period, a few dozen items at a time, and lists of them.
-//!
-//! Called by `epoch/`, whose items are calls, and by `limbo.rs`, whose items are nodes of
-//! containers.
 
 use alloc::boxed::Box;
 use core::mem::{self, MaybeUninit};

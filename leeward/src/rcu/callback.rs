@@ -1,6 +1,4 @@
 //! Callbacks: calls that a [`Head`] precedes, through which they are queued and called.
-//!
-//! Called by `defer/queueing.rs`.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;

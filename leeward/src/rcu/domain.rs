@@ -1,6 +1,4 @@
 //! Domains: sets of readers and writers that are independent of one another, as types.
-//!
-//! Called by users; calls `automatic.rs` to read, `grace.rs` to wait and `defer/` to free.
 
 use core::ptr::NonNull;
 use core::time::Duration;

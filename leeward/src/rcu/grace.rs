@@ -1,7 +1,6 @@
 //! The grace period: one implementation for every flavour of reader and every pair of fences.
 //!
-//! Called by `domain.rs`, the worker and `defer/`; calls `tickets.rs`, `slot.rs` and the registry. Its
-//! heavy fences are issued in `grace/fences.rs`.
+//! Its heavy fences are issued in `grace/fences.rs`.
 //!
 //! ```text
 //! a reader's processor                   the leader's processor

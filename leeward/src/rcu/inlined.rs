@@ -20,9 +20,7 @@
 //! The pairs A and C are those of `grace.rs`, with other words. Inlined code tests the lower half of a
 //! count only, and adds or subtracts 1; so the upper half can hold 32 bits of our epoch, its *era*,
 //! where liburcu keeps a phase of one bit and needs two scans. `Grace::unshown` has what happens when
-//! eras begin anew.
-//!
-//! Called by `grace/inlined.rs` and `c/`; docs/orderings.md and decision 0067 describe it.
+//! eras begin anew. docs/orderings-rcu.md and decision 0067 describe it.
 
 use core::ffi::c_void;
 

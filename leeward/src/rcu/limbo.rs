@@ -2,9 +2,6 @@
 //! writers themselves free it, some dozens of items at a time: nothing is allocated for an item, no
 //! worker is woken, and nothing that a container holds must be `'static`.
 //!
-//! Called by `collect/`; calls `pace.rs` for grace periods in steps (`grace/step.rs`), so that no
-//! writer ever waits for a reader.
-//!
 //! A writer puts an item into its open bag, which is its own. A full bag takes a ticket and goes to
 //! the end of the container's list; then the writer goes on with the grace period by one step, and
 //! frees the bags at the head of the list whose grace period is over: up to four, where it has put one

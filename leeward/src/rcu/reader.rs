@@ -1,6 +1,4 @@
 //! Explicit registration: a handle that its owner keeps, without thread-local storage.
-//!
-//! Called by users; calls `grace.rs` for a slot and `guard.rs` to enter.
 
 use core::marker::PhantomData;
 

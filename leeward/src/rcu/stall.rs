@@ -1,6 +1,4 @@
 //! Stalls: a grace period that has waited for longer than a limit reports the reader in its way.
-//!
-//! Called by `grace.rs`.
 
 use core::panic::Location;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};

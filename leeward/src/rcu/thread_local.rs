@@ -2,8 +2,7 @@
 //!
 //! The slot's address lies in a variable without a destructor, so reading it is one load and works
 //! until the thread's last instruction. A second variable, touched at registration only, has the
-//! destructor. Called by `automatic.rs`; [`rcu_domain!`](crate::rcu_domain) declares both
-//! variables.
+//! destructor. [`rcu_domain!`](crate::rcu_domain) declares both.
 
 use core::cell::Cell;
 use std::thread::LocalKey;

@@ -1,5 +1,5 @@
 //! How callers share grace periods: each takes a ticket, one of them leads, and the others sleep
-//! until their ticket is served. Called by `grace.rs`, and by `domain.rs` for those that poll.
+//! until their ticket is served.
 //!
 //! A caller needs a grace period that *starts* after it arrived. `started` counts those that began,
 //! so the next one, number `started + 1`, serves all callers that arrive while number `started`

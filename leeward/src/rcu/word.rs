@@ -7,8 +7,6 @@
 //!
 //! A type is one or the other when it is compiled (`is_thin`), so no branch is left. A reader of a
 //! block takes the fat pointer out of it, and finds the value in the same allocation.
-//!
-//! Called by `option.rs` and `retired.rs`; calls the allocator.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use alloc::boxed::Box;

@@ -1,5 +1,5 @@
 //! The calling thread's robust list, which the kernel walks when the thread exits: joined where
-//! libc has registered one, else registered here. Called by [`lock`](super::lock) and `current`.
+//! libc has registered one, else registered here.
 //!
 //! A thread has one list. Where libc has registered it, it is joined, in glibc's layout (checked
 //! before anything is written). Where there is none, one of our own is registered, in the same

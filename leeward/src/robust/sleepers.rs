@@ -1,5 +1,5 @@
 //! The unlock that is a store: who may, and what a thread has to do before it sleeps so that no
-//! owner does. Called by [`lock`](super::lock).
+//! owner does.
 //!
 //! A plain store over the lock word would erase the waiters bit that a sleeper has set a moment
 //! before. So an owner says that it is *leaving*, checks whether a sleeper is counted, and stores

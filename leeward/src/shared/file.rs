@@ -1,4 +1,4 @@
-//! The file of a region: its lock, its length and its memory. Called by `raw_region`; calls the system.
+//! The file of a region: its lock, its length and its memory.
 
 use core::mem::ManuallyDrop;
 

@@ -1,4 +1,4 @@
-//! The guards of a part of a value in shared memory. Called by those who hold a guard of `lock.rs`.
+//! The guards of a part of a value in shared memory.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,5 +1,5 @@
-//! A line: the nodes of a queue that wait, in turn, linked in a circle. Called by `queue.rs`, which
-//! has the lock that guards all of it.
+//! A line: the nodes of a queue that wait, in turn, linked in a circle. The queue's lock guards all of
+//! it.
 
 use super::node::{Link, Node};
 

@@ -1,5 +1,5 @@
 //! A node: the part of a future that stands in a queue, or keeps what the future was handed. Its
-//! links belong to `line.rs` or to `handed.rs`, whichever it is in. Called by those and `queue.rs`.
+//! links belong to `line.rs` or to `handed.rs`, whichever it is in.
 
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomPinned;

@@ -59,9 +59,6 @@
 //!
 //! The design (one batch semaphore under all locks, nodes in the futures) is that of tokio's
 //! `sync`, by Eliza Weisman and others; nothing of its code is here.
-//!
-//! Called by `request.rs`, `mutex.rs`, `semaphore.rs` and `rwlock.rs`; calls `word.rs`,
-//! `queue.rs` and `hand_over.rs`.
 
 use core::task::{Context, Poll, Waker};
 

@@ -15,9 +15,7 @@
 //! (`process/`, the fork mark), and is emptied by the first call of another one that needs the
 //! queue, or would wait for its tasks.
 //!
-//! Called by `permits.rs` and `hand_over.rs`; calls [`raw::Mutex`](crate::raw::Mutex), `line.rs`,
-//! `handed.rs` and `counts.rs`. No waker is cloned, woken or dropped under the queue's lock, since a
-//! waker is foreign code.
+//! No waker is cloned, woken or dropped under the queue's lock, since a waker is foreign code.
 
 use core::task::Waker;
 

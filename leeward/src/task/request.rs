@@ -1,5 +1,4 @@
-//! A future's part that waits for permits: polled, and taken back when it is dropped. Called by the
-//! futures of `mutex.rs`, `semaphore.rs` and `rwlock.rs`; calls `permits.rs`.
+//! A future's part that waits for permits: polled, and taken back when it is dropped.
 
 use core::ops::Deref;
 use core::pin::Pin;

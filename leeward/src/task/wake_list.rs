@@ -1,4 +1,4 @@
-//! A few wakers, gathered under a queue's lock and woken after it. Called by `permits.rs`.
+//! A few wakers, gathered under a queue's lock and woken after it.
 
 use core::mem::MaybeUninit;
 use core::task::Waker;

@@ -2,8 +2,7 @@
 //! no line in common, and need no lock for what is their own.
 //!
 //! A thread takes an index when it first writes, in whatever container, and gives it back when it
-//! exits. An index is one thread's at a time. Called by `rcu/limbo.rs` and `collect/`; calls
-//! `registry/`.
+//! exits. An index is one thread's at a time.
 
 #[cfg(not(leeward_loom))]
 #[path = "thread.rs"]

@@ -1,4 +1,4 @@
-//! The simulated machine as a [`System`]: what an author of a kernel writes. Called by the adapter.
+//! The simulated machine as a [`System`]: what an author of a kernel writes.
 
 use std::num::NonZeroU64;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! The calling thread's block, in thread-local storage: registered when a lock first takes a slow
-//! path, given back when the thread exits. Called by `rwlock` and `mutex`.
+//! path, given back when the thread exits.
 //!
 //! The block's address lies in a word without a destructor, so that reading it is one load and
 //! works until the thread's exit. What is done at the exit is armed at registration only. A thread

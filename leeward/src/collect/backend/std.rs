@@ -1,7 +1,5 @@
 //! What lists and ordered maps take from the rest of the library: sections, the limbo, catching
 //! panics. (`model.rs` is its stand-in under loom.)
-//!
-//! Called by `list/` and `ordered_map/`.
 
 pub(super) use crate::process::panics;
 pub(super) use crate::rcu::limbo::Limbo;

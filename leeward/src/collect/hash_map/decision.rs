@@ -7,8 +7,6 @@
 //! more after it got one, then as a rule because of that; a call that this happens to [`MOST`] times one
 //! after the other panics. Where other threads change the entry, there is no mark, and no end to the
 //! attempts: each that fails is another thread's success.
-//!
-//! Called by `update.rs` and `write.rs`.
 
 use core::cell::Cell;
 use core::{iter, ptr};

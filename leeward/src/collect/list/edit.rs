@@ -1,5 +1,4 @@
-//! What a writer does with a locked list by a cursor. Called by users and by `write.rs`; calls
-//! `cursor.rs`.
+//! What a writer does with a locked list by a cursor.
 
 use core::cmp;
 

@@ -2,7 +2,7 @@
 //!
 //! At every instruction, the nodes that `next` leads to from `first` are the list's, in order: a
 //! change is one store to one `next`. Readers need no more, nor does the child of a fork, which
-//! mends all the rest by a walk. Called by `list.rs`, `locked.rs` and `cursor.rs`; calls `node.rs`.
+//! mends all the rest by a walk.
 
 use core::cell::Cell;
 use core::mem;

@@ -1,6 +1,4 @@
 //! The list itself: what it consists of, how it is made, what readers call, and how it ends.
-//!
-//! Called by users and by the other files of the folder; calls `links.rs`, `lock.rs`, `iter.rs`.
 
 use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};

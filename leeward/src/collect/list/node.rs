@@ -1,6 +1,4 @@
 //! A node of a list, and chains of nodes that no list has yet.
-//!
-//! Called by all files of the folder that touch nodes; calls the allocator.
 
 use alloc::alloc::{Layout, alloc, handle_alloc_error};
 use alloc::boxed::Box;

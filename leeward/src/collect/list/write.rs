@@ -1,4 +1,4 @@
-//! What writers call on the list: the lock, and single steps. Called by users; calls `locked.rs`.
+//! What writers call on the list: the lock, and single steps.
 
 use super::list::List;
 use super::lock::Own;

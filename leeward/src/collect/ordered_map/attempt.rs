@@ -1,8 +1,6 @@
 //! What a writer does. It looks for its place as a reader does, makes the new leaf, and puts it in the
 //! old one's place if the path to that is still linked; if not, it looks again. So `Ord`, closures and
 //! destructors run under no lock.
-//!
-//! Called by `write.rs`, `bulk.rs` and `removed.rs`; calls `plan.rs`, `edit.rs` and `waste.rs`.
 
 use core::borrow::Borrow;
 use core::ptr::NonNull;

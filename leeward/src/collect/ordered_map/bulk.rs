@@ -1,6 +1,4 @@
 //! What writers do to many entries: keeping those that a closure chooses, and emptying the map.
-//!
-//! Called by `write.rs`; calls `attempt.rs`, `plan.rs` and `path.rs`.
 
 use core::cmp::Ordering::Greater;
 

@@ -1,7 +1,5 @@
 //! What a writer does under the lock: it checks that its path is still linked, puts new nodes in
 //! the place of old ones, and returns what it unlinked. No user code runs here.
-//!
-//! Called by `write.rs`; calls `path.rs`, `node.rs` and `lock.rs`.
 
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;

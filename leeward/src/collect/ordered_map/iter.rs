@@ -1,7 +1,5 @@
 //! Iteration. Each end of a range walks a path (`path.rs`), leaf by leaf; a leaf never changes, so what
 //! is left of it is two indices.
-//!
-//! Called by `mod.rs`; calls `seek.rs` and `path.rs`.
 
 use core::borrow::Borrow;
 use core::fmt;

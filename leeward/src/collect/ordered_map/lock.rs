@@ -1,7 +1,7 @@
 //! The writers' lock of a map: a mutex of one word that names the process it was locked in, so that
 //! the child of a fork takes a lock which a thread of its parent held.
 //!
-//! After Ulrich Drepper ("Futexes Are Tricky", 2004). Called by `edit.rs`.
+//! After Ulrich Drepper ("Futexes Are Tricky", 2004).
 
 use crate::atomic::{AtomicU32, Ordering, const_fn, outside_model, spin_hint};
 use crate::futex::{self, Timeout};

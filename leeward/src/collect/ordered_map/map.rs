@@ -1,6 +1,4 @@
 //! The map itself: what it consists of, how it is made, and how it ends.
-//!
-//! Called by all files of the folder that work on a map; calls `edit.rs` and `waste.rs`.
 
 use core::marker::PhantomData;
 

@@ -1,7 +1,5 @@
 //! The nodes of the tree. A leaf never changes once readers can find it; of an inner node, only the
 //! pointers to its children do.
-//!
-//! Called by `path.rs`, `edit.rs` and `iter.rs`; calls `store.rs`.
 
 use alloc::boxed::Box;
 use core::borrow::Borrow;

@@ -4,8 +4,6 @@
 //! stays walkable for as long as its section is open: it leads through every key range once, in
 //! order, whatever writers do meanwhile. A writer's path is valid if all of it is still linked: then
 //! every comparison on the way would have the same outcome again.
-//!
-//! Called by `edit.rs`, `iter.rs` and `mod.rs`; calls `node.rs`.
 
 use core::borrow::Borrow;
 use core::mem::MaybeUninit;

@@ -1,7 +1,5 @@
 //! The leaves that take the place of one: with an entry more, with another entry, or with fewer. They
 //! are made before the writers' lock is taken, since a leaf that readers can find never changes.
-//!
-//! Called by `write.rs` and `bulk.rs`; calls `node.rs`.
 
 use core::mem::ManuallyDrop;
 

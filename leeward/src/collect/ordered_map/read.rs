@@ -1,4 +1,4 @@
-//! What readers call. Called by users; calls `path.rs`, `seek.rs` and `iter.rs`.
+//! What readers call.
 
 use core::borrow::Borrow;
 use core::ops::{Bound, RangeBounds};

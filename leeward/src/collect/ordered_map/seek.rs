@@ -1,6 +1,4 @@
 //! Look-ups of the first entry after a place and of the last one before it, with the way there.
-//!
-//! Called by `mod.rs` and `iter.rs`; calls `path.rs`.
 
 use core::borrow::Borrow;
 use core::ops::Bound::{self, Excluded, Included, Unbounded};

@@ -4,8 +4,6 @@
 //! A writer copies the node that it changes, so readers may have two copies of what lies in a node.
 //! That is sound for types that are `Copy`: they have no interior mutability and no destructor. All
 //! others lie in entries, which never move.
-//!
-//! Called by all files of the folder; calls nothing.
 
 use alloc::boxed::Box;
 use core::any::TypeId;

@@ -1,7 +1,5 @@
 //! What a map's writers have unlinked: nodes, entries, and whole trees. The limbo keeps an address, of
 //! which two bits say what it is.
-//!
-//! Called by `write.rs`, `removed.rs` and `mod.rs`; calls `rcu/limbo.rs`, `node.rs` and `store.rs`.
 
 use alloc::boxed::Box;
 use core::ptr::NonNull;

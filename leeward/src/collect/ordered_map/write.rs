@@ -1,4 +1,4 @@
-//! What writers call. Called by users; calls `attempt.rs` and `bulk.rs`.
+//! What writers call.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;

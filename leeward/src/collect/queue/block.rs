@@ -1,5 +1,5 @@
 //! A block of a queue: slots that are claimed one after the other, filled by their producers and
-//! emptied by the consumer. Called by `core.rs`; calls the allocator.
+//! emptied by the consumer.
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;

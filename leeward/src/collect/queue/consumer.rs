@@ -1,6 +1,4 @@
 //! The consumer: the one thread that takes values, while it has the lock; and how it waits.
-//!
-//! Called by `queue.rs`; calls `take.rs`, `takers.rs`, the lock and [`Futex`].
 
 use core::time::Duration;
 

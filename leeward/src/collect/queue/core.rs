@@ -7,9 +7,8 @@
 //! The consumer turns the names around once for each block.
 //!
 //! After the arrays of Adam Morrison and Yehuda Afek ("Fast concurrent queues for x86 processors",
-//! 2013), in which producers claim slots by an addition. Called by `take.rs`
-//! (the consumer's part), `queue.rs` and `consumer.rs`; calls `block.rs`, `gap.rs`,
-//! `position.rs` and [`Futex`]. The page "queues" of the book says why it is right.
+//! 2013), in which producers claim slots by an addition. The page "queues" of the book says why it
+//! is right.
 
 use core::marker::PhantomData;
 

@@ -1,10 +1,9 @@
 //! A slot that its producer has claimed and not filled, and how the consumer waits for it.
 //!
-//! That is rare: the producer was preempted between two instructions. So it is the consumer that
-//! pays for the meeting, by a heavy fence before it sleeps, and all consumers of the process sleep
-//! on one word: a slot may be gone when its producer wakes, and a splice may have moved its block to
-//! another queue. Each sleeps there by the futex of its queue (`kinds.rs`). Called by `core.rs`,
-//! `take.rs` and `consumer.rs`; calls [`fence`] and [`Futex`].
+//! That is rare: the producer was preempted between two instructions. So it is the consumer that pays
+//! for the meeting, by a heavy fence before it sleeps, and all consumers of the process sleep on one
+//! word: a slot may be gone when its producer wakes, and a splice may have moved its block to another
+//! queue. Each sleeps there by the futex of its queue (`kinds.rs`).
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What was taken from a queue at once, value by value. Called by `queue.rs`; calls `take.rs`.
+//! What was taken from a queue at once, value by value.
 
 use super::core::Core;
 use crate::futex::{Futex, Private};

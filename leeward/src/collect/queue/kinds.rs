@@ -1,6 +1,6 @@
 //! The kinds of futex on which consumers of this process sleep for slots. All of them sleep on one
 //! word, each by the futex of its queue, so a producer that takes the mark of several away has to
-//! wake by kinds that are not its own. Called by `gap.rs`; calls [`Futex`].
+//! wake by kinds that are not its own.
 
 use core::ptr;
 

@@ -1,5 +1,4 @@
-//! A place in a queue of blocks, as one word: a block and an index. Called by the other files of
-//! this folder.
+//! A place in a queue of blocks, as one word: a block and an index.
 
 /// The alignment of a block: its address ends with this many zeros, as a power of two, and an
 /// address has 48 bits. What is left of a word of 64 bits counts.

@@ -1,5 +1,4 @@
-//! The queue that programs use: a [`Core`] and the consumers' lock. Called by users; calls
-//! `consumer.rs`.
+//! The queue that programs use: a [`Core`] and the consumers' lock.
 
 use alloc::alloc::handle_alloc_error;
 use core::alloc::Layout;

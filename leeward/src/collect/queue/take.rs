@@ -1,7 +1,5 @@
 //! The consumer's part of a queue of blocks: taking, going from block to block, waiting, and moving
 //! all to another queue. One thread at a time does any of this, by the lock or by owning the queue.
-//!
-//! Called by `consumer.rs`, `queue.rs` and `iter.rs`; calls `core.rs` and `gap.rs`.
 
 use core::ptr;
 

@@ -21,8 +21,6 @@
 //!
 //! The turns have a word of their own. A bit of the lock's word would be flipped twice, if two
 //! consumers one after the other became idle, and a taker that was slow to sleep would miss both.
-//!
-//! Called by `consumer.rs`; calls [`Futex`].
 
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{ALL, Futex, Timeout};

@@ -1,7 +1,5 @@
 //! The node of an intrusive queue or stack, its link to the next node, and waiting for a link whose
 //! producer was preempted between publishing its node and linking it.
-//!
-//! Called by `queue.rs` and `stack.rs`; calls [`Futex`] and `spin_budget.rs`.
 
 use core::ptr;
 

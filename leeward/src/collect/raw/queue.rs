@@ -4,9 +4,8 @@
 //! consumer that finds no link where the tail says that there is more waits for that producer. The
 //! second step is an exchange too, so that the producer learns that it is awaited.
 //!
-//! The construction of Mathieu Desnoyers and Lai Jiangshan ("wait-free concurrent queue", 2012), and
-//! of Dmitry Vyukov ("intrusive MPSC node-based queue", 2010), written anew from their descriptions.
-//! Called by users and the C face; calls `link.rs`.
+//! The construction of Mathieu Desnoyers and Lai Jiangshan ("wait-free concurrent queue", 2012), and of
+//! Dmitry Vyukov ("intrusive MPSC node-based queue", 2010), written anew from their descriptions.
 
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};

@@ -1,9 +1,8 @@
 //! An intrusive stack: pushes by any thread, lock-free or wait-free; all nodes are popped at once by
 //! any thread, and single ones by one thread at a time or under RCU.
 //!
-//! After R. Kent Treiber ("Systems programming: coping with parallelism", 1986); the push by an
-//! exchange after Mathieu Desnoyers' description of his wait-free stack (2012). Called by users, the
-//! C face and `collect::Stack`; calls `link.rs`.
+//! After R. Kent Treiber ("Systems programming: coping with parallelism", 1986); the push by an exchange
+//! after Mathieu Desnoyers' description of his wait-free stack (2012).
 
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};

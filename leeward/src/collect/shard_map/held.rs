@@ -1,6 +1,5 @@
 //! The shards that the calling thread reads and that none of its slots shows: a thread that reads
-//! more locks than it has slots. Called by `shard`, so that a write says that it would wait for its
-//! own thread.
+//! more locks than it has slots. By the list, a write says that it would wait for its own thread.
 //!
 //! The list is the thread's own, so it needs no lock and is whole in the child of a fork. Each entry
 //! is freed with its guard; an entry whose guard was leaked stays, as its lock does.

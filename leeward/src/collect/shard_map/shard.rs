@@ -1,5 +1,5 @@
 //! One shard: a hash table behind an asymmetric readers-writer lock that knows when a thread would
-//! wait for itself. Called by everything in this folder; calls `asym`, `held` and hashbrown.
+//! wait for itself.
 //!
 //! A thread that reads a shard shows that in one of its slots (`RawRwLock::is_read_here`), or, if it
 //! has no slot left, in a list of its own (`held`). A thread that writes a shard shows its id in the

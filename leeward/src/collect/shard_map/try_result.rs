@@ -1,4 +1,4 @@
-//! What a look-up returns that does not wait. Called by programs; made by `read` and `write`.
+//! What a look-up returns that does not wait.
 
 /// The outcome of [`ShardMap::try_get`](super::ShardMap::try_get) and
 /// [`try_get_mut`](super::ShardMap::try_get_mut).

@@ -1,5 +1,4 @@
-//! A node of the stack with its value, in an allocation of its own. Called by `stack.rs` and
-//! `taken.rs`.
+//! A node of the stack with its value, in an allocation of its own.
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;

@@ -1,5 +1,4 @@
 //! The stack that programs use: entries on an intrusive stack, and a lock for those that pop one.
-//! Called by users; calls `entry.rs`, `taken.rs` and `raw::Stack`.
 
 use alloc::alloc::handle_alloc_error;
 use core::alloc::Layout;

@@ -1,5 +1,5 @@
-//! All values of a stack, taken at once. A thread in the midst of a `pop` may still read the link of
-//! one of the nodes, so no node is freed before the lock was seen free. Called by `stack.rs`.
+//! All values of a stack, taken at once. A thread in the midst of a `pop` may still read the link of one
+//! of the nodes, so no node is freed before the lock was seen free.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;

@@ -1,6 +1,4 @@
-//! Looking for a node in a table with lists, for readers and for writers.
-//!
-//! Called by `list.rs` and `collect/raw/map`; calls `line.rs` and `link.rs`. What `search.rs` does for
+//! Looking for a node in a table with lists, for readers and for writers: what `search.rs` does for
 //! tables without lists.
 
 use core::ptr::{self, NonNull};

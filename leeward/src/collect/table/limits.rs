@@ -1,6 +1,5 @@
-//! Between which sizes a table stays, and when it changes its size by itself.
-//!
-//! Called by `resize.rs`; set by `list.rs` for tables of C programs. Those of Rust have none.
+//! Between which sizes a table stays, and when it changes its size by itself. Programs in C set
+//! limits (`list.rs`); the tables of Rust have none.
 
 /// The limits of a table's size, in lines.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,5 @@
 //! A line of the table: one cache line with seven slots, their tags, and the lock of its writers.
 //!
-//! Called by the other files of this folder.
-//!
 //! | bits of the word | what they say |
 //! |---|---|
 //! | 8 *i* to 8 *i* + 7, *i* < 7 | the tag of slot *i*: 0: free; else bit 7, and 7 bits of the node's hash |

@@ -1,7 +1,7 @@
 //! The link of a node to the next one with an equal hash, and how readers follow it.
 //!
 //! A slot of a table with lists has the *first* node of those with one hash; the others hang behind
-//! it. Called by `list.rs` and `order.rs`; calls nothing of this folder but the trait of nodes.
+//! it.
 //!
 //! # A link says two things at once
 //! The lowest bit of a node's link, `REMOVED`, says that the node is not in the table any more. It

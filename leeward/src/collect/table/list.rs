@@ -2,7 +2,7 @@
 //! What C's tables are made of.
 //!
 //! A slot of the table has the first node of a list (`link.rs`), so that the table's lines have each
-//! hash once. Called by `collect/raw/map`; calls `change.rs`, `find.rs`, `put.rs` and `link.rs`.
+//! hash once.
 //!
 //! # Why writers lose nothing
 //! Lists are changed under the lock of the line that they belong to. As elsewhere in this folder, no

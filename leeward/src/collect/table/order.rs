@@ -2,8 +2,7 @@
 //! first, by nothing but the node where the reader stands; so it goes on in a table that has grown or
 //! shrunk meanwhile.
 //!
-//! Called by `collect/raw/map`; calls `link.rs`. (`walk.rs` remembers where it was, and is cheaper;
-//! its order within a line is that of the slots.)
+//! (`walk.rs` remembers where it was, and is cheaper; its order within a line is that of the slots.)
 
 use core::ptr::NonNull;
 

@@ -1,6 +1,4 @@
 //! The memory of a table: lines, links to their overflow lines, and the words of a move.
-//!
-//! Called by the other files of this folder.
 
 use alloc::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use core::ptr::{self, NonNull};

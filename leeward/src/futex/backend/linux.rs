@@ -1,6 +1,4 @@
 //! Linux's futex. Each function leaves errno as it was.
-//!
-//! Called by [`System`](super::System) and its `wait_any`; the system calls are in [`calls`].
 
 use core::ffi::c_long;
 use core::time::Duration;

@@ -1,7 +1,5 @@
 //! Whose turn it is to reclaim: a thread that reclaims does not do so again from within a
 //! destructor.
-//!
-//! Called by `reclaim.rs`; the backends say where the flag lies.
 
 #[cfg(leeward_loom)]
 #[path = "model.rs"]

@@ -3,8 +3,7 @@
 //!
 //! With `std`, both are the standard library's (`std.rs`). With `threads` alone, and under `--cfg
 //! leeward_c_local`, they are made by the conventions of the C library (`c/`). A word whose symbol C
-//! code reads is made by `c/` in both. Called by `process::thread`, `asym::local`, `robust::current`
-//! and `rcu`; calls nothing.
+//! code reads is made by `c/` in both.
 
 pub(crate) mod access;
 #[cfg(all(feature = "std", not(leeward_c_local)))]

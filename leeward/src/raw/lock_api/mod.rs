@@ -1,5 +1,4 @@
-//! The raw locks as `lock_api` knows them, which supplies guards and data. Called by the types of
-//! `sync`; each function forwards to the raw lock.
+//! The raw locks as `lock_api` knows them, which supplies guards and data.
 
 mod mutex;
 mod rwlock;

@@ -1,7 +1,5 @@
 //! The time in which callbacks run: those of a domain of QSBR expect an online thread, and those of
 //! programs with inlined sections one whose sections count.
-//!
-//! Called by `defer/`; calls `reader.rs` and `inlined.rs`.
 
 use super::super::backing::State;
 use super::{inlined, reader, thread};

@@ -1,6 +1,4 @@
 //! The count of an inlined reader (`rcu/inlined.rs`): how leaders come to find it, and how it goes.
-//!
-//! Called by `inlined.rs` and `thread.rs`; calls the grace period.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};

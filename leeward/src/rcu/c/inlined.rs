@@ -4,8 +4,6 @@
 //! more before that: the exit of `thread.rs` sees to it. A thread on which that exit has run may register
 //! all the same, in a destructor that comes later. It has a slot of its own then, which only
 //! [`leave`] gives back.
-//!
-//! Called by `raw.rs` and the callbacks; calls `thread.rs` and `count.rs`.
 
 use super::super::backing::State;
 use super::super::inlined::Served;

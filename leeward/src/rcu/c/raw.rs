@@ -1,7 +1,5 @@
 //! A domain as C programs know it, and what they do to it as readers. `writer.rs` has what writers
 //! do.
-//!
-//! Called by `capi`; calls `thread.rs` and `reader.rs`.
 
 use core::ffi::{CStr, c_char};
 use core::ptr;

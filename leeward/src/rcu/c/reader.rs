@@ -1,8 +1,6 @@
 //! What the inline code of C's readers calls where it does not suffice: for a thread's first
 //! section, sections of a thread that exits, a writer that sleeps, and all of QSBR but the test
 //! whether a grace period has begun.
-//!
-//! Called by `mod.rs`; calls `thread.rs` and the slot.
 
 use super::super::backing::State;
 use super::super::local;

@@ -9,8 +9,6 @@
 //! A handler may register at any instruction, also of a registration. So the words of the thread
 //! change by exchanges, and what a handler did in between stands. After its exit a thread takes
 //! slots for single sections.
-//!
-//! Called by `mod.rs`, `reader.rs` and `types.rs`.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -1,7 +1,5 @@
 //! What C's writers call: grace periods, polling, deferred callbacks. Misuse is an error here, where
 //! Rust's functions panic.
-//!
-//! Called by `capi`; calls the grace period and the queue.
 
 use core::ptr::NonNull;
 use core::time::Duration;

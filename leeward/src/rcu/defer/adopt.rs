@@ -1,5 +1,5 @@
 //! Callbacks around forks: where the child adopts what it inherits, the fork waits, for a bounded
-//! time, until no callback is running. Called by `fork.rs`.
+//! time, until no callback is running.
 
 use core::ptr;
 use core::time::Duration;

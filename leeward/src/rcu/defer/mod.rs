@@ -1,5 +1,5 @@
 //! Deferred callbacks: queued by any thread, run in batches by the domain's worker, with one grace
-//! period for each batch. Called by `domain.rs`, `retired.rs`, the worker and `fork.rs`.
+//! period for each batch.
 //!
 //! The queue is a stack of heads that producers push to by compare-exchange: no lock, no
 //! allocation, and whole at any instruction, so the child of a fork finds it whole. The worker (or

@@ -1,4 +1,4 @@
-//! Looking at all that is queued, without taking it. Called by a worker that ends.
+//! Looking at all that is queued, without taking it.
 
 use core::ptr::NonNull;
 

@@ -1,5 +1,4 @@
-//! Taking what is queued, waiting for a grace period, and running it. Called by the worker, and by
-//! callers that help.
+//! Taking what is queued, waiting for a grace period, and running it.
 
 use core::ptr::{self, NonNull};
 

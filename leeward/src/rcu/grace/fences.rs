@@ -1,6 +1,6 @@
 //! The heavy fences of a grace period: the one before its scan, and the one before its sleep.
 //!
-//! Called by `grace.rs` and `step.rs`; calls `fence`. The head of `grace.rs` draws both.
+//! The head of `grace.rs` draws both.
 
 use super::{FENCED, Grace};
 use crate::atomic::{Ordering, fence};

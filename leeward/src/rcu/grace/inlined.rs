@@ -1,8 +1,5 @@
 //! The part of a grace period that concerns inlined readers: the choice of an epoch, the scan of their
-//! counts, and the sleep until they have left.
-//!
-//! Called by `grace.rs`, `fences.rs`, `step.rs` and `c/`; calls `rcu/inlined.rs`, which says who these
-//! readers are.
+//! counts, and the sleep until they have left. `rcu/inlined.rs` says who these readers are.
 
 use core::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Reports of a grace period that sleeps, for callers that are beyond the domain's limit.
 //!
-//! Called by `defer/queueing.rs`; calls `stall.rs`. (A grace period reports its own stalls:
-//! `sleep_on`.)
+//! (A grace period reports its own stalls: `sleep_on`.)
 
 use core::time::Duration;
 

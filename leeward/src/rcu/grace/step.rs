@@ -1,8 +1,8 @@
 //! Grace periods in steps, for callers that never wait: any thread ends the one that is under
 //! way, if no reader is in its way any more, and begins the next.
 //!
-//! Called by `epoch/`. A caller that waits (`Grace::synchronize`) may lead meanwhile: it begins a
-//! later number, which serves the one under way as well.
+//! A caller that waits (`Grace::synchronize`) may lead meanwhile: it begins a later number, which
+//! serves the one under way as well.
 
 use core::time::Duration;
 

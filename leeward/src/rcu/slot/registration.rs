@@ -1,6 +1,4 @@
 //! Registration: whose a slot is, from its claim to its thread's exit, and across forks.
-//!
-//! Called by `registry`, `grace.rs`, `automatic.rs` and the handles.
 
 use super::{OUTSIDE, Slot, TRANSIENT, UNOWNED};
 use crate::atomic::Ordering;

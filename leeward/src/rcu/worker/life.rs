@@ -1,7 +1,5 @@
 //! The life of a worker: its start, what becomes of it when its work ends in a panic, and its end.
 //!
-//! Called by `defer/` and by the worker's thread; how a thread is started is the backend's.
-//!
 //! A worker ends for one reason only: no heavy fence is possible, so that no worker could do
 //! anything. After any other panic (of a stall's handler) it stays, and tries again.
 //!

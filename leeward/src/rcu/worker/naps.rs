@@ -1,4 +1,4 @@
-//! When the worker naps, as it learns from its last naps. Called by its loop (`work.rs`).
+//! When the worker naps, as it learns from its last naps.
 
 use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn};
 

@@ -1,5 +1,4 @@
-//! The worker's loop: it sleeps until there is work, and does it. Called by its thread (`life.rs`),
-//! and by models.
+//! The worker's loop: it sleeps until there is work, and does it.
 
 use core::time::Duration;
 

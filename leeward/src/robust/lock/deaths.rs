@@ -1,6 +1,5 @@
 //! Deaths of which a thread tells, and not the kernel: that of an owner that the kernel did not
-//! reach, and a release that is like a death. Called by the mutexes and by
-//! [`rwlock`](super::super::rwlock).
+//! reach, and a release that is like a death.
 
 use super::{Lock, OWNER, OWNER_DIED, WAITERS};
 use crate::atomic::Ordering;

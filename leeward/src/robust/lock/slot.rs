@@ -1,5 +1,5 @@
 //! What a readers-writer lock asks of the robust locks that it is made of: takings and looks that
-//! are ordered with those of other locks. Called by [`rwlock`](super::super::rwlock).
+//! are ordered with those of other locks.
 
 use super::{FREE, Lock, SETTLING, WAITERS, is_announced, is_free};
 use crate::atomic::{AtomicU32, Ordering};

@@ -1,6 +1,5 @@
 //! A robust readers-writer lock without data: a robust lock for writers, one for each reader's
-//! slot, and how a writer and readers see each other. Called by `rwlock` and its guards; calls
-//! [`lock`](super::super::lock).
+//! slot, and how a writer and readers see each other.
 //!
 //! A reader holds a slot, and a writer holds the writers' lock and has found every slot free since.
 //! A reader takes its slot first and looks at the writers' lock then; a writer takes the writers'

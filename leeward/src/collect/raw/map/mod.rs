@@ -3,7 +3,7 @@
 //! `urcu/rculfhash.h`.
 //!
 //! `node` (the node, and its hash), and this file: the map over `collect/table`, whose `list.rs` says
-//! why nothing is lost. Called by `capi`.
+//! why nothing is lost.
 //!
 //! The map works over any RCU, which it is given as functions (`Reclaim`): it needs a section while
 //! it moves nodes by itself, and frees the memory of a table that was replaced through a callback

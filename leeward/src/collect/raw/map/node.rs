@@ -1,6 +1,4 @@
 //! The node of a map in C: two words inside the program's object.
-//!
-//! Called by `mod.rs`, and by the table through the traits here; calls `collect/table`.
 
 use core::ptr::NonNull;
 

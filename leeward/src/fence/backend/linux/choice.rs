@@ -1,7 +1,5 @@
 //! The choice of the strategy that serves the heavy fences of this process: made once, lazily, and
 //! never silently wrong.
-//!
-//! Called by [`fence`](crate::fence)'s functions; calls the strategies.
 
 use core::sync::atomic::AtomicU8;
 

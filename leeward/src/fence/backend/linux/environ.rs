@@ -1,6 +1,4 @@
 //! The environment with which the process was started.
-//!
-//! Called by [`request`](super::request), and by the child that [`probe`](super::probe) makes.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

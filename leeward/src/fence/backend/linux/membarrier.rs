@@ -1,6 +1,4 @@
 //! The two strategies that are a system call: what a refusal means, and what is tried again.
-//!
-//! Called by [`choice`](super::choice), and by `processes`.
 
 use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand as Command, MembarrierQuery, membarrier, membarrier_query};

@@ -4,7 +4,7 @@
 //! The environment that the program has by now is not read. The standard library copies what it
 //! finds there to the heap, and the first heavy fence may be that of a lock inside the global
 //! allocator; the C library's `getenv` races with threads that change the environment. The kernel's
-//! file needs no allocation. Called by [`choice`](super::choice).
+//! file needs no allocation.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

@@ -17,8 +17,6 @@
 //! fence that waits when it runs. A thread that blocks a real-time signal collects one for each
 //! fence, until it unblocks the signal, or until the user's limit of pending signals
 //! (`RLIMIT_SIGPENDING`) is reached and the processors are visited at once.
-//!
-//! Called by [`choice`](super::choice); calls [`visit`] where a thread does not answer.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;

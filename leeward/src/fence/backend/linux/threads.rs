@@ -1,7 +1,6 @@
 //! The threads of this process: listed from `/proc/self/task`, and signalled.
 //!
-//! Called by [`signal`](super::signal). Nothing here allocates: a heavy fence may be needed inside
-//! an allocator.
+//! Nothing here allocates: a heavy fence may be needed inside an allocator.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;

@@ -15,8 +15,6 @@
 //! switched out meanwhile: sandboxes answer `sched_setaffinity` with success and do nothing, and
 //! some emulated kernels have `getcpu` agree. Where the affinity changes meanwhile (a cpuset is
 //! written, a processor goes offline), the threads are listed and everything is visited anew.
-//!
-//! Called by [`signal`](super::signal).
 
 use core::mem::MaybeUninit;
 

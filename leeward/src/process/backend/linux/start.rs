@@ -4,8 +4,6 @@
 //! list of guard pages, for the report of a stack that overflows). A fork beside such a thread
 //! leaves that lock taken in the child forever, and a worker of that kind would never begin there.
 //! The C library repairs its own locks in children.
-//!
-//! Called by the worker of [`rcu`](crate::rcu).
 
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
