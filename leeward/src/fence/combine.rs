@@ -149,8 +149,8 @@ impl Combiner {
         // before ours.
         let began = self.state.compare_exchange(seen.0, seen.begun().0, Ordering::Acquire, Ordering::Relaxed);
         if began.is_ok() {
-            // SeqCst. The caller's own half of the fence; and pair O, heavy half: the number is
-            // begun before the fence that follows. Partner: the fence in `join`.
+            // SeqCst. Pair O, heavy half: the number is begun before the fence that follows. Partner:
+            // the fence in `join`. It is the caller's own half of the heavy fence as well.
             // - If our number comes first, the caller sees it and asks for the next one.
             // - If the caller's fence comes first, our fence covers what the caller did before.
             step!(combine_leader_fence, fence_after_update());

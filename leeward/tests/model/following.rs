@@ -1,4 +1,4 @@
-//! The real lock of `synchronize`: one leads, others sleep. Full fences (`Mb`) where only the
+//! Pair D, the real lock of `synchronize`: one leads, others sleep. Full fences (`Mb`) where only the
 //! protocol is tried, since heavy fences would fence the followers too and hide bugs.
 
 use super::explore::Verdict::{Stuck, Violated};

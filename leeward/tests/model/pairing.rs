@@ -1,4 +1,4 @@
-//! The pair on which everything rests: readers that enter and leave, and a writer that publishes,
+//! Pair A, on which everything rests: readers that enter and leave, and a writer that publishes,
 //! waits and frees. The writer spins, and is the only caller. The tests show what each ordering is
 //! for, and the size and the model at which its absence shows.
 

@@ -1,4 +1,4 @@
-//! Callers that share grace periods by tickets, and pollers. The lock is a blocking one here;
+//! Pair B: callers that share grace periods by tickets, and pollers. The lock is a blocking one here;
 //! `following` has the real one.
 
 use super::explore::Verdict::{self, Stuck, Violated};

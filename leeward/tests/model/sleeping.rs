@@ -1,5 +1,5 @@
-//! A writer that sleeps on the reader that blocks it: no lost wake-up, in all models, with waits
-//! that return for no reason too.
+//! Pair C, a writer that sleeps on the reader that blocks it: no lost wake-up, in all models, with
+//! waits that return for no reason too.
 
 use super::explore::Verdict::{self, Stuck, Violated};
 use super::reader::DEAD;
