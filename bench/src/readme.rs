@@ -182,7 +182,8 @@ fn origin(pages: &[Page], more: &str) -> String {
     }
     let machines: Vec<_> = machines.iter().map(|(name, links)| format!("{name}: {}.", links.join(", "))).collect();
     filled(&format!(
-        "{} Medians of interleaved rounds{more}; these pages have all rows, and say what was missed and what was tried.",
+        "{} Medians of interleaved rounds{more}; these pages have all rows, and say what was missed and what was \
+         tried.",
         machines.join(" ")
     ))
 }

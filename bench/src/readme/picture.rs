@@ -38,8 +38,8 @@ pub fn svg(rows: &[Row]) -> String {
     let scale = Scale::of(&bars);
     let height = TOP + LINE * bars.len() as f64 + 4.0;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n",
         escaped(&summary(rows))
     );
     scale.draw(&mut svg, height);
@@ -185,8 +185,8 @@ mod tests {
     fn the_summary_names_both_ends() {
         assert_eq!(
             summary(&rows()),
-            "Ours beside the strongest peer, operation by operation, from 4.0× better than a peer (quick) to 2.0× worse \
-             than a peer (slower <one>)"
+            "Ours beside the strongest peer, operation by operation, from 4.0× better than a peer (quick) to 2.0× \
+             worse than a peer (slower <one>)"
         );
     }
 }
