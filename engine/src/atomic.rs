@@ -15,55 +15,9 @@ pub(crate) use loom::sync::atomic::AtomicPtr;
 pub use loom::sync::atomic::AtomicU32;
 
 pub(crate) use core::sync::atomic::Ordering;
+pub(crate) use full_fence::{fence, fence_after_update};
 
-/// Executes core's fence.
-#[cfg(not(any(leeward_loom, all(target_arch = "x86_64", not(miri)))))]
-#[inline(always)]
-pub(crate) fn fence(order: Ordering) {
-    core::sync::atomic::fence(order);
-}
-
-/// Executes core's fence. A full one is a locked instruction that changes nothing: `mfence`, which
-/// the compiler would take, also orders what no atomic access needs, and takes twice to four times
-/// as long (on Zen 5 20 ns, where this takes 5).
-#[cfg(all(target_arch = "x86_64", not(any(leeward_loom, miri))))]
-#[inline(always)]
-pub(crate) fn fence(order: Ordering) {
-    if order != Ordering::SeqCst {
-        return core::sync::atomic::fence(order);
-    }
-    // SAFETY: a word of the thread's own stack keeps its value. It is beside the return address, so
-    // that the return need not wait for this store.
-    unsafe { core::arch::asm!("lock or dword ptr [rsp - 8], 0", options(nostack)) };
-}
-
-/// Makes a fence in a model. Loom changes threads before accesses only, not before fences: without
-/// an access of its own, a store and the fence after it would be one step. The access is relaxed,
-/// so that it orders nothing that the fence does not.
-#[cfg(leeward_loom)]
-pub(crate) fn fence(order: Ordering) {
-    loom::lazy_static! { static ref FENCES: AtomicU32 = AtomicU32::new(0); }
-    FENCES.fetch_or(0, Ordering::Relaxed);
-    loom::sync::atomic::fence(order);
-}
-
-/// Completes an exchange that the calling thread has just made to a full fence. On x86 every
-/// exchange is one.
-#[cfg(all(not(leeward_loom), target_arch = "x86_64"))]
-#[inline(always)]
-pub(crate) fn fence_after_exchange() {
-    // SeqCst: the compiler's half; the locked instruction before it is the processor's.
-    core::sync::atomic::compiler_fence(Ordering::SeqCst);
-}
-
-/// Completes an exchange that the calling thread has just made to a full fence. Elsewhere than on
-/// x86 an exchange is none.
-#[cfg(not(all(not(leeward_loom), target_arch = "x86_64")))]
-#[inline(always)]
-pub(crate) fn fence_after_exchange() {
-    // SeqCst: the waiter's half of pair W.
-    fence(Ordering::SeqCst);
-}
+mod full_fence;
 
 /// Returns `number`, which the compiler cannot know before: what is computed from it stays after a
 /// fence that comes before this. On x86 a fence holds back later loads and not later computations,

@@ -1,22 +1,45 @@
 //! Mutants: one fence, wait, wake or recheck taken out at a time, to show that some test notices.
 //!
 //! In an ordinary build the macros below are what they keep, and nothing of this is compiled. With
-//! `--cfg leeward_mutants` the environment variable `LEEWARD_MUTANT` names the mutant that is
+//! `--cfg leeward_mutants` an environment variable (`table::VARIABLE`) names the mutant that is
 //! active, so that a single build serves the whole table. The table (`mutant/table.rs`) says for each
 //! mutant what it takes out and what must notice; `ci/mutants`, `ci/model` and `ci/sanitize` read it.
-
-#[cfg(leeward_mutants)]
-mod table;
+//!
+//! `leeward` and `leeward-engine` share this file (the engine's is a symbolic link, in whose place
+//! cargo packs the file); each has a table and a variable of its own.
 
 #[cfg(leeward_mutants)]
 pub(crate) use active::{Mutant, is};
 
+/// Makes the type that has a name for each mutant; the tests are the scripts'.
+#[cfg(leeward_mutants)]
+macro_rules! mutants {
+    ($(
+        $(#[doc = $what:literal])+
+        $name:ident { $($program:ident: $($test:ident)::+ $(if $($need:ident)&&+)?,)+ }
+    )*) => {
+        /// Something that can be taken out.
+        #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types)]
+        pub(crate) enum Mutant { $($(#[doc = $what])+ $name,)* }
+
+        impl Mutant {
+            pub(super) const NAMES: &[&str] = &[$(stringify!($name),)*];
+        }
+    };
+}
+
+#[cfg(leeward_mutants)]
+mod table;
+
 /// Which mutant is active.
 #[cfg(leeward_mutants)]
 mod active {
+    use core::ffi::{CStr, c_char};
     use core::sync::atomic::{AtomicUsize, Ordering};
 
     pub(crate) use crate::mutant::table::Mutant;
+    use crate::mutant::table::VARIABLE;
 
     /// Returns true if `mutant` is the active one.
     #[inline]
@@ -31,7 +54,7 @@ mod active {
                 Some(name) if !name.is_empty() => Mutant::NAMES
                     .iter()
                     .position(|known| *known == name)
-                    .unwrap_or_else(|| panic!("LEEWARD_MUTANT={name}: there is no such mutant")),
+                    .unwrap_or_else(|| panic!("{VARIABLE:?}: there is no mutant {name}")),
                 _ => UNREAD - 1,
             };
             // Relaxed: every thread stores the same value.
@@ -41,10 +64,13 @@ mod active {
 
         /// Returns the name of the active mutant. By the C library, since there may be no std.
         fn name() -> Option<&'static str> {
+            unsafe extern "C" {
+                fn getenv(name: *const c_char) -> *mut c_char;
+            }
             // SAFETY: a string that ends with 0. The environment does not change.
-            let value = unsafe { libc::getenv(c"LEEWARD_MUTANT".as_ptr()) };
+            let value = unsafe { getenv(VARIABLE.as_ptr()) };
             // SAFETY: null, or a string that ends with 0.
-            (!value.is_null()).then(|| unsafe { core::ffi::CStr::from_ptr(value) })?.to_str().ok()
+            (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })?.to_str().ok()
         }
 
         // Relaxed: as above; and a load adds no order that the mutant was meant to take away.
@@ -70,7 +96,8 @@ macro_rules! mutated {
     };
 }
 
-/// The ordering `$order`, which the mutant `$name` weakens: to relaxed, or to the ordering after the arrow.
+/// Evaluates to the ordering `$order`, which the mutant `$name` weakens: to relaxed, or to the
+/// ordering after the arrow.
 macro_rules! order {
     ($order:ident, $name:ident) => {
         $crate::mutant::order!($order, $name => Relaxed)

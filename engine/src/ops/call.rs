@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 
-use crate::atomic::fence_after_exchange;
+use crate::atomic::fence_after_update;
 use crate::engine::Engine;
 use crate::mutant::{check, mutated, step};
 use crate::table::Table;
@@ -189,7 +189,7 @@ impl<'a, H: Host> Call<'a, H> {
                 //   finds the waiter.
                 // - If the waker's fence comes first, we see its store to the futex word, and do
                 //   not sleep.
-                step!(wait_fence, fence_after_exchange());
+                step!(wait_fence, fence_after_update());
                 return Entered { locked, _pin: pin };
             }
         }

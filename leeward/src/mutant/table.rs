@@ -12,24 +12,13 @@
 //!
 //! The scripts read this file as text: a line an entry.
 
-/// Makes the list of names; the tests are the scripts'.
-macro_rules! mutants {
-    ($(
-        $(#[doc = $what:literal])+
-        $name:ident { $($program:ident: $($test:ident)::+ $(if $($need:ident)&&+)?,)+ }
-    )*) => {
-        /// Something that can be taken out.
-        #[derive(Clone, Copy)]
-        #[allow(non_camel_case_types)]
-        // Without a feature, what it brings has no mutants.
-        #[cfg_attr(not(feature = "hashbrown"), allow(dead_code))]
-        pub(crate) enum Mutant { $($(#[doc = $what])+ $name,)* }
+// Without a feature, what it brings has no mutants.
+#![cfg_attr(not(feature = "hashbrown"), allow(dead_code))]
 
-        impl Mutant {
-            pub(super) const NAMES: &[&str] = &[$(stringify!($name),)*];
-        }
-    };
-}
+use core::ffi::CStr;
+
+/// The environment variable that names the active mutant.
+pub(super) const VARIABLE: &CStr = c"LEEWARD_MUTANT";
 
 mutants! {
     /// The heavy fence between the caller's unlink and the scan of the slots (pair A).

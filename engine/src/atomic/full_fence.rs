@@ -1,0 +1,1 @@
+../../../leeward/src/atomic/full_fence.rs
