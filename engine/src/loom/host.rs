@@ -170,7 +170,5 @@ impl Case {
 /// Explores the schedules of a model with up to `preemptions` preemptions, or
 /// `LOOM_MAX_PREEMPTIONS`.
 pub(crate) fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
-    builder.check(model);
+    super::exploration::explore(preemptions, || (), model);
 }

@@ -2,6 +2,7 @@
 //! touched when it may be gone, or a list without its lock, is a race. Run by `ci/model`, also with
 //! each mutant that a model must notice.
 
+mod exploration;
 pub(crate) mod host;
 mod pi;
 mod resize;

@@ -1,0 +1,1 @@
+../../../leeward/src/models/exploration.rs
