@@ -3,7 +3,7 @@
 //!
 //! The reader writes it with plain moves (`guard.rs`, `qsbr.rs`); the leader of a grace period
 //! reads it (`grace.rs`). docs/rcu.md and docs/orderings.md describe the orderings. Without any one
-//! of them a model (`tests/model.rs`) or a test (`ci/mutants`) fails.
+//! of them a model (`tests/models/model.rs`) or a test (`ci/mutants`) fails.
 
 mod registration;
 
