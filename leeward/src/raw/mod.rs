@@ -65,7 +65,7 @@ mod light_fair;
 mod light_mutex;
 mod lock;
 #[cfg(not(leeward_loom))]
-mod lock_api;
+pub(crate) mod lock_api;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod mutex;

@@ -1,131 +1,41 @@
-//! The traits of `lock_api` 0.4 for the raw mutexes.
+//! The traits of mutexes. Called by `locks.rs` and `asym`.
 
-use super::super::{FairMutex, LightMutex, Mutex};
-use super::GuardMarker;
-use crate::futex::Futex;
-
-// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
-unsafe impl<F: Futex> lock_api::RawMutex for Mutex<F> {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Mutex::<F>::new();
-    type GuardMarker = GuardMarker;
-
-    #[inline]
-    fn lock(&self) {
-        Mutex::lock(self);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        Mutex::try_lock(self)
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { Mutex::unlock(self) };
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        Mutex::is_locked(self)
-    }
+/// Implements `lock_api`'s traits of mutexes, of both versions, for a lock that has methods of their
+/// names: `mutex! { [GENERICS] LOCK, FUTEX, UNLOCK_FAIR, GUARD, GUARD_OF_05 }`. The time limits are on
+/// the clock of `FUTEX`, and `UNLOCK_FAIR` is the method that unlocks fairly.
+macro_rules! mutex {
+    ([$($generics:tt)*] $lock:ty, $futex:ty, $unlock_fair:ident, $guard:ty, $guard_05:ty) => {
+        mutex_traits! { lock_api $guard, [$($generics)*] $lock, $futex, $unlock_fair }
+        only_05! { mutex_traits! { lock_api_05 $guard_05, [$($generics)*] $lock, $futex, $unlock_fair } }
+    };
 }
+pub(crate) use mutex;
 
-// SAFETY: `unlock_fair` unlocks as `unlock` does.
-unsafe impl<F: Futex> lock_api::RawMutexFair for Mutex<F> {
-    unsafe fn unlock_fair(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { Mutex::unlock_fair(self) };
-    }
+/// Implements the traits of one version.
+macro_rules! mutex_traits {
+    ($api:ident $guard:ty, [$($generics:tt)*] $lock:ty, $futex:ty, $unlock_fair:ident) => {
+        // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
+        unsafe impl<$($generics)*> ::$api::RawMutex for $lock {
+            #[allow(clippy::declare_interior_mutable_const)]
+            const INIT: Self = <$lock>::new();
+            guards! { $api $guard: Guard }
+            method! { $api $guard: locks lock }
+            method! { $api $guard: tries try_lock }
+            method! { $api $guard: unlocks unlock }
 
-    #[inline]
-    unsafe fn bump(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { Mutex::bump(self) };
-    }
+            #[inline]
+            fn is_locked(&self) -> bool {
+                Self::is_locked(self)
+            }
+        }
+
+        // SAFETY: the fair unlock unlocks as the other one does.
+        unsafe impl<$($generics)*> ::$api::RawMutexFair for $lock {
+            method! { $api $guard: unlocks unlock_fair by $unlock_fair }
+            method! { $api $guard: bumps bump }
+        }
+
+        only_std! { mutex_timed! { $api $guard, [$($generics)*] $lock, $futex } }
+    };
 }
-
-// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
-unsafe impl<F: Futex> lock_api::RawMutex for FairMutex<F> {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = FairMutex::<F>::new();
-    type GuardMarker = GuardMarker;
-
-    #[inline]
-    fn lock(&self) {
-        FairMutex::lock(self);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        FairMutex::try_lock(self)
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { FairMutex::unlock(self) };
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        FairMutex::is_locked(self)
-    }
-}
-
-// SAFETY: each unlock is fair.
-unsafe impl<F: Futex> lock_api::RawMutexFair for FairMutex<F> {
-    unsafe fn unlock_fair(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { FairMutex::unlock(self) };
-    }
-
-    #[inline]
-    unsafe fn bump(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { FairMutex::bump(self) };
-    }
-}
-
-// SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
-unsafe impl lock_api::RawMutex for LightMutex {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = LightMutex::new();
-    type GuardMarker = GuardMarker;
-
-    #[inline]
-    fn lock(&self) {
-        LightMutex::lock(self);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        LightMutex::try_lock(self)
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { LightMutex::unlock(self) };
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        LightMutex::is_locked(self)
-    }
-}
-
-// SAFETY: `unlock_fair` unlocks as `unlock` does.
-unsafe impl lock_api::RawMutexFair for LightMutex {
-    unsafe fn unlock_fair(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { LightMutex::unlock_fair(self) };
-    }
-
-    #[inline]
-    unsafe fn bump(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { LightMutex::bump(self) };
-    }
-}
+pub(crate) use mutex_traits;
