@@ -1232,6 +1232,10 @@ mutants! {
     limbo_nested {
         hash_map: a_destructor_that_writes_is_not_interrupted_by_others,
     }
+    /// The keeping of an item for which there is no memory in a bag.
+    limbo_aside {
+        refused_memory: in_turn::ordered::a_map_is_emptied_without_memory,
+    }
     /// The wait for the grace period of a bag.
     limbo_waits {
         hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
@@ -1328,6 +1332,14 @@ mutants! {
     ordered_validate {
         ordered_map: hostile::a_closure_that_changes_its_own_leaf_loses_nothing,
         loom: collect::ordered_map::loom_tests::two_writers,
+    }
+    /// The last of the inner nodes that a change needs, of those that are reserved before the lock.
+    ordered_reserve {
+        ordered_map: drops::everything_is_dropped_once,
+    }
+    /// The reserve by which a checked call's entry is retired where there is no memory.
+    ordered_reserve_apart {
+        refused_memory: in_turn::ordered::what_was_taken_out_is_freed_without_memory,
     }
     /// The retiring of what a writer has unlinked.
     ordered_retire {

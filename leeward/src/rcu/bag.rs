@@ -1,5 +1,6 @@
 //! Bags: what waits for one grace period, a few dozen items at a time, and lists of them.
 
+use alloc::alloc::{Layout, alloc, handle_alloc_error};
 use alloc::boxed::Box;
 use core::mem::{self, MaybeUninit};
 use core::ptr::{self, NonNull};
@@ -19,13 +20,18 @@ pub(super) struct Bag<T, const LENGTH: usize> {
 
 impl<T, const LENGTH: usize> Bag<T, LENGTH> {
     pub(super) fn new() -> Box<Self> {
-        Box::new(Bag {
-            next: ptr::null_mut(),
-            ticket: 0,
-            taken: 0,
-            length: 0,
-            items: [const { MaybeUninit::uninit() }; LENGTH],
-        })
+        Self::try_new().unwrap_or_else(|| handle_alloc_error(Layout::new::<Self>()))
+    }
+
+    /// Makes an empty bag; `None`: there is no memory.
+    pub(super) fn try_new() -> Option<Box<Self>> {
+        // SAFETY: the layout is not empty.
+        let memory = NonNull::new(unsafe { alloc(Layout::new::<Self>()) }.cast::<Self>())?;
+        let items = [const { MaybeUninit::uninit() }; LENGTH];
+        // SAFETY: allocated above, for a bag.
+        unsafe { memory.write(Bag { next: ptr::null_mut(), ticket: 0, taken: 0, length: 0, items }) };
+        // SAFETY: allocated as a box is, and written.
+        Some(unsafe { Box::from_raw(memory.as_ptr()) })
     }
 
     /// Puts an item in. The bag is not full.

@@ -14,24 +14,30 @@
 //! and those that came since are 2 G at most; those of the one before are freed in a quarter of the
 //! time in which they came. So sealed bags hold 3 G items at most, and each thread that has written has
 //! 123 more in its open bag. A reader that stays inside makes G as long as it stays.
+//!
+//! Where there is no memory for a bag, or for the place of a writer's open one, an item that has a word
+//! for it is put aside (`aside.rs`). What was put aside takes a ticket together, and is freed by
+//! itself: no memory is needed to free memory.
 
+use alloc::alloc::{Layout, handle_alloc_error};
 use alloc::boxed::Box;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::{self, NonNull};
 use core::{iter, mem};
 
+use super::aside::{Aside, Chain};
 use super::backing::Backing;
 use super::bag;
 use super::grace::Grace;
 use super::pace::Pace;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::inherited::{self, Inherited};
-use crate::mutant::check;
+use crate::mutant::{check, step};
 use crate::process::local::access::Word;
 use crate::process::local::word;
 use crate::process::panics;
 use crate::raw::Mutex;
-use crate::writer::{Fresh, Own, PerWriter, with_index};
+use crate::writer::{Fresh, Own, PerWriter, try_with_index};
 
 /// The number of items in a bag, which then is 1,016 bytes: of a size that allocators cache.
 const ITEMS: usize = 123;
@@ -56,7 +62,12 @@ pub(crate) struct Limbo {
     /// The bags that writers are filling.
     open: PerWriter<Own<Open>>,
     sealed: Sealed,
+    /// What found no memory.
+    aside: Aside,
 }
+
+/// There is no memory for a bag.
+struct NoMemory;
 
 /// The bag that a writer is filling.
 struct Open(Option<Box<Bag>>);
@@ -79,6 +90,8 @@ struct Stored {
     bags: Bags,
     /// An empty bag.
     spare: Option<Box<Bag>>,
+    /// Items that were put aside, and their ticket.
+    aside: (Chain, u64),
 }
 
 // SAFETY: the items are addresses. What they point to is freed by the container's own function, and
@@ -89,11 +102,17 @@ unsafe impl Sync for Limbo {}
 
 impl Limbo {
     pub(crate) const fn new() -> Limbo {
-        Limbo { pace: Pace::new(), held: AtomicU64::new(0), open: PerWriter::new(), sealed: Sealed::new() }
+        Limbo {
+            pace: Pace::new(),
+            held: AtomicU64::new(0),
+            open: PerWriter::new(),
+            sealed: Sealed::new(),
+            aside: Aside::new(),
+        }
     }
 
     /// Takes an item over that was unlinked, and frees, by `free`, some of those that no reader can
-    /// hold any more. Never waits for a reader.
+    /// hold any more. Never waits for a reader. Ends the process where there is no memory.
     ///
     /// # Safety
     /// - No section of `D` that begins from now on finds the item, and it is retired once.
@@ -101,33 +120,74 @@ impl Limbo {
     ///   its grace period.
     #[inline]
     pub(crate) unsafe fn retire<D: Backing>(&self, item: Item, free: impl Fn(Item)) {
+        if self.try_retire(item, &D::state().grace, &free).is_err() {
+            handle_alloc_error(Layout::new::<Bag>());
+        }
+    }
+
+    /// Does what `retire` does, also where there is no memory.
+    ///
+    /// # Safety
+    /// As for `retire`; the item begins with a [`Link`](super::aside::Link), but for marks in the two
+    /// lowest bits of its address.
+    #[inline]
+    pub(crate) unsafe fn retire_linked<D: Backing>(&self, item: Item, free: impl Fn(Item)) {
+        if self.try_retire(item, &D::state().grace, &free).is_err() {
+            // SAFETY: the caller's promise.
+            step!(limbo_aside, unsafe { self.put_aside(item, &D::state().grace, &free) });
+        }
+    }
+
+    #[inline]
+    fn try_retire(&self, item: Item, grace: &Grace, free: &impl Fn(Item)) -> Result<(), NoMemory> {
         let put = |open: &mut Open| {
             let bag = open.0.as_mut()?;
             bag.push(item);
             Some(open.0.take_if(|bag| bag.is_full()))
         };
-        match self.change(put) {
+        match self.change(put)? {
             Some(None) => {}
             Some(Some(full)) => {
-                self.seal(full, &D::state().grace);
-                self.collect(&D::state().grace, false, &free);
+                self.seal(full, grace);
+                self.collect(grace, false, free);
             }
-            None => self.put_into_new(item, &D::state().grace),
+            None => self.put_into_new(item, grace)?,
         }
+        Ok(())
     }
 
     /// Puts an item into a new bag, with no change under way: an allocator may use the container.
     #[cold]
-    fn put_into_new(&self, item: Item, grace: &Grace) {
+    fn put_into_new(&self, item: Item, grace: &Grace) -> Result<(), NoMemory> {
         inherited::watch();
         let spare = self.sealed.with(|stored| stored.spare.take());
-        let mut new = spare.unwrap_or_else(Bag::new);
+        let mut new = spare.or_else(Bag::try_new).ok_or(NoMemory)?;
         new.push(item);
-        // What an allocator has retired meanwhile is in a bag already: that one waits its turn.
-        let others = self.change(|open| open.0.replace(new));
+        let mut new = Some(new);
+        // What an allocator has retired meanwhile is in a bag already: that one waits its turn. So does
+        // the new one, if the thread has another place now and there is no memory for that.
+        let others = self.change(|open| mem::replace(&mut open.0, new.take())).unwrap_or_else(|NoMemory| new.take());
         if let Some(bag) = others {
             self.seal(bag, grace);
         }
+        Ok(())
+    }
+
+    /// Puts an item aside, and frees what may be freed: memory is short.
+    ///
+    /// # Safety
+    /// The item begins with a link, but for marks.
+    #[cold]
+    #[inline(never)]
+    unsafe fn put_aside(&self, item: Item, grace: &Grace, free: &impl Fn(Item)) {
+        inherited::watch();
+        self.pace.note_sealed(1);
+        // Relaxed: a count.
+        self.held.fetch_add(1, Ordering::Relaxed);
+        grace.counts.unlinked.add(1);
+        // SAFETY: the caller's promise.
+        unsafe { self.aside.push(item) };
+        self.collect(grace, true, free);
     }
 
     /// Seals the caller's own bag, and frees what no reader can hold any more. Never waits for a
@@ -136,7 +196,8 @@ impl Limbo {
     /// # Safety
     /// As for `retire`.
     pub(crate) unsafe fn reclaim<D: Backing>(&self, free: impl Fn(Item)) {
-        if let Some(bag) = self.change(|open| open.0.take()) {
+        // (Where there is no memory for the caller's place, it has no bag.)
+        if let Ok(Some(bag)) = self.change(|open| open.0.take()) {
             self.seal(bag, &D::state().grace);
         }
         self.collect(&D::state().grace, true, &free);
@@ -160,16 +221,24 @@ impl Limbo {
         }
         self.sealed.inherited.check(|| self.sealed.repair());
         while let Some(mut bag) = self.sealed.bags.get_mut().bags.pop_if(|_| true) {
-            self.count_freed(&bag, &D::state().grace);
+            self.count_freed(bag.len(), &D::state().grace);
             bag.empty(&free);
+        }
+        let stored = self.sealed.bags.get_mut().aside.0.take();
+        for mut chain in [stored, self.aside.take()] {
+            while let Some(item) = chain.pop() {
+                self.count_freed(1, &D::state().grace);
+                free(item);
+            }
         }
     }
 
-    /// Changes the calling thread's open bag.
+    /// Changes the calling thread's open bag, unless there is no memory for its place.
     #[inline(always)]
-    fn change<R>(&self, act: impl FnOnce(&mut Open) -> R) -> R {
+    fn change<R>(&self, act: impl FnOnce(&mut Open) -> R) -> Result<R, NoMemory> {
         // SAFETY: the place of this index.
-        with_index(|index| unsafe { self.open.get(index).change(act) })
+        let changed = try_with_index(|index| self.open.try_get(index).map(|own| unsafe { own.change(act) }));
+        changed.flatten().ok_or(NoMemory)
     }
 
     /// Gives a bag a ticket, and puts it to the others.
@@ -194,9 +263,16 @@ impl Limbo {
         }
         let collecting = Collecting { limbo: self, before: Cell::new(COLLECTING.get()) };
         let _ends = collecting.begin();
-        let Some(wanted) = self.sealed.with(|stored| stored.bags.last_ticket()) else { return };
+        let (wanted, is_aside) = self.sealed.with(|stored| {
+            stored.seal_aside(&self.aside, grace);
+            (stored.last_ticket(), !stored.aside.0.is_empty())
+        });
+        let Some(wanted) = wanted else { return };
         // Where no heavy fence is possible, the bags stay.
         self.pace.step(grace, wanted, all, MOST);
+        if is_aside {
+            self.free_aside(grace, free);
+        }
         let bags = match all {
             true => usize::MAX,
             false if self.held() > MANY => MANY_BAGS,
@@ -209,7 +285,7 @@ impl Limbo {
             // What was kept is given back to the allocator with no lock held.
             let (bag, _kept) = self.sealed.with(take);
             let Some(mut bag) = bag else { return };
-            self.count_freed(&bag, grace);
+            self.count_freed(bag.len(), grace);
             // What panics is taken out, and the rest is gone on with.
             while panics(|| bag.empty(free)) {
                 grace.counts.callback_panics.add(1);
@@ -219,10 +295,24 @@ impl Limbo {
         drop(self.sealed.with(|stored| stored.keep(empty.take())));
     }
 
-    fn count_freed(&self, bag: &Bag, grace: &Grace) {
+    /// Frees what was put aside, if its grace period is over.
+    #[cold]
+    #[inline(never)]
+    fn free_aside(&self, grace: &Grace, free: &impl Fn(Item)) {
+        let take = |stored: &mut Stored| grace.tickets.is_served(stored.aside.1).then(|| stored.aside.0.take());
+        let Some(mut chain) = self.sealed.with(take) else { return };
+        while let Some(item) = chain.pop() {
+            self.count_freed(1, grace);
+            if panics(|| free(item)) {
+                grace.counts.callback_panics.add(1);
+            }
+        }
+    }
+
+    fn count_freed(&self, items: usize, grace: &Grace) {
         // Relaxed: a count.
-        self.held.fetch_sub(bag.len() as u64, Ordering::Relaxed);
-        grace.counts.unlinked.subtract(bag.len() as u64);
+        self.held.fetch_sub(items as u64, Ordering::Relaxed);
+        grace.counts.unlinked.subtract(items as u64);
     }
 }
 
@@ -260,7 +350,22 @@ impl Sealed {
 
 impl Stored {
     const fn new() -> Stored {
-        Stored { bags: Bags::new(), spare: None }
+        Stored { bags: Bags::new(), spare: None, aside: (Chain::none(), 0) }
+    }
+
+    /// Gives what was put aside a ticket, unless an earlier part of it waits still.
+    fn seal_aside(&mut self, aside: &Aside, grace: &Grace) {
+        if self.aside.0.is_empty() && !aside.is_empty() {
+            // The ticket is taken after the items: they were unlinked before.
+            let chain = aside.take();
+            self.aside = (chain, grace.tickets.take());
+        }
+    }
+
+    /// Returns the latest ticket for which something waits.
+    fn last_ticket(&self) -> Option<u64> {
+        let aside = (!self.aside.0.is_empty()).then_some(self.aside.1);
+        self.bags.last_ticket().max(aside)
     }
 
     /// Keeps an empty bag, and returns the one that was kept before.

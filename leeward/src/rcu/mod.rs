@@ -89,6 +89,10 @@
 //! locks.
 
 mod arc;
+// In a model only the links are used.
+#[cfg(any(feature = "std", leeward_loom))]
+#[cfg_attr(leeward_loom, allow(dead_code))]
+pub(crate) mod aside;
 #[cfg(feature = "std")]
 mod automatic;
 mod backing;

@@ -14,6 +14,8 @@ mod backend;
 mod own;
 mod place;
 
+#[cfg(all(feature = "std", not(leeward_loom)))]
+pub(crate) use backend::try_with_index;
 pub(crate) use backend::with_index;
 #[cfg(feature = "std")]
 pub(crate) use own::Own;

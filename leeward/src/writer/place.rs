@@ -1,7 +1,7 @@
 //! One place for each index, made when it is first used, and never moved.
 
+use alloc::alloc::{Layout, alloc, handle_alloc_error};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::ptr;
 
 use crate::atomic::{AtomicPtr, IS_MODEL, Ordering, const_fn};
@@ -32,19 +32,25 @@ impl<T: Fresh> PerWriter<T> {
         }
     }
 
-    /// Returns the place of an index.
+    /// Returns the place of an index. Ends the process where there is no memory for it.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> &T {
+        self.try_get(index).unwrap_or_else(|| handle_alloc_error(Layout::new::<Place<T>>()))
+    }
+
+    /// Returns the place of an index; `None`: there is no memory for it.
+    #[inline(always)]
+    pub(crate) fn try_get(&self, index: usize) -> Option<&T> {
         let (block, first) = place_of(index);
         // Acquire: partner of the release in `make`.
         let mut places = self.blocks[block].load(Ordering::Acquire);
         if places.is_null() {
-            places = self.make(block);
+            places = self.make(block)?;
         }
         // SAFETY: a block has so many places, and is freed with `self`.
         let place = unsafe { places.add(index - first) };
         // SAFETY: as above.
-        unsafe { &(*place).0 }
+        Some(unsafe { &(*place).0 })
     }
 
     /// Returns all places that were made.
@@ -69,22 +75,34 @@ impl<T: Fresh> PerWriter<T> {
         })
     }
 
+    /// Makes a block, unless another thread did; `None`: there is no memory.
     #[cold]
     #[inline(never)]
-    fn make(&self, block: usize) -> *mut Place<T> {
-        let places: Vec<Place<T>> = (0..FIRST << block).map(|_| Place(T::fresh())).collect();
-        let places = Box::into_raw(places.into_boxed_slice());
-        let first = places.cast::<Place<T>>();
+    fn make(&self, block: usize) -> Option<*mut Place<T>> {
+        let length = FIRST << block;
+        let layout = Layout::array::<Place<T>>(length).ok()?;
+        // SAFETY: the layout is not empty: a place has a cache line at least.
+        let first = unsafe { alloc(layout) }.cast::<Place<T>>();
+        if first.is_null() {
+            return None;
+        }
+        for index in 0..length {
+            // SAFETY: within the memory.
+            let place = unsafe { first.add(index) };
+            // SAFETY: as above, for a place.
+            unsafe { place.write(Place(T::fresh())) };
+        }
         // Release: the places. Partners: the acquires above. Acquire: those of another thread.
         let made = self.blocks[block].compare_exchange(ptr::null_mut(), first, Ordering::AcqRel, Ordering::Acquire);
-        made.map_or_else(
+        Some(made.map_or_else(
             |others| {
-                // SAFETY: from `Box::into_raw` above, and published nowhere.
+                let places = ptr::slice_from_raw_parts_mut(first, length);
+                // SAFETY: allocated above as a box of this slice is, whole, and published nowhere.
                 drop(unsafe { Box::from_raw(places) });
                 others
             },
             |_| first,
-        )
+        ))
     }
 }
 
@@ -95,7 +113,7 @@ impl<T> Drop for PerWriter<T> {
             let first = places.load(Ordering::Relaxed);
             if !first.is_null() {
                 let places = ptr::slice_from_raw_parts_mut(first, FIRST << block);
-                // SAFETY: from `Box::into_raw` in `make`, with this length.
+                // SAFETY: allocated in `make` as a box of this slice is, with this length.
                 drop(unsafe { Box::from_raw(places) });
             }
         }

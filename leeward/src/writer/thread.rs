@@ -94,8 +94,26 @@ pub(crate) fn with_index<R>(act: impl FnOnce(usize) -> R) -> R {
         // SAFETY: the word holds addresses of a registry's slots, which live forever.
         return act(unsafe { &*writer }.index());
     }
-    let taken = Taken::new();
+    let Some(taken) = Taken::new() else { no_memory() };
     act(taken.0.index())
+}
+
+/// Does what [`with_index`] does; `None`: there is no memory for one more writer.
+#[inline(always)]
+pub(crate) fn try_with_index<R>(act: impl FnOnce(usize) -> R) -> Option<R> {
+    let writer = WRITER.get();
+    if !ptr::eq(writer, &NO_WRITER) {
+        // SAFETY: as in `with_index`.
+        return Some(act(unsafe { &*writer }.index()));
+    }
+    let taken = Taken::new()?;
+    Some(act(taken.0.index()))
+}
+
+#[cold]
+#[inline(never)]
+fn no_memory() -> ! {
+    panic!("leeward: there is no memory for one more writer");
 }
 
 /// An index that was taken for the thread, or for one call.
@@ -104,15 +122,13 @@ struct Taken(&'static Writer);
 impl Taken {
     #[cold]
     #[inline(never)]
-    fn new() -> Taken {
+    fn new() -> Option<Taken> {
         fork::watch(&WRITERS_IN_CHILD);
         // The claim may be this thread's second one at a time, where the allocator uses a container.
-        let Ok((index, writer)) = WRITERS.claim_at(thread::current(), 0) else {
-            panic!("leeward: there is no memory for one more writer");
-        };
+        let (index, writer) = WRITERS.claim_at(thread::current(), 0).ok()?;
         // Relaxed: this thread's.
         writer.index.store(index, Ordering::Relaxed);
-        Taken(writer)
+        Some(Taken(writer))
     }
 }
 

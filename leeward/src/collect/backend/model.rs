@@ -3,6 +3,7 @@
 
 use core::ptr::NonNull;
 
+pub(super) use crate::rcu::aside::Link;
 use crate::rcu::{Domain, Reader};
 
 /// What one container has unlinked and not freed: nothing.
@@ -22,6 +23,15 @@ impl Limbo {
         free(item);
     }
 
+    /// Does what `retire` does.
+    ///
+    /// # Safety
+    /// As for `retire`.
+    pub(super) unsafe fn retire_linked<D: Domain>(&self, item: NonNull<()>, free: impl Fn(NonNull<()>)) {
+        // SAFETY: the caller's promise.
+        unsafe { self.retire::<D>(item, free) };
+    }
+
     /// Does nothing: nothing waits.
     ///
     /// # Safety
@@ -33,6 +43,11 @@ impl Limbo {
     /// # Safety
     /// None.
     pub(super) unsafe fn drain<D: Domain>(&mut self, _: impl Fn(NonNull<()>)) {}
+}
+
+/// Returns true.
+pub(super) fn may_enter<D: Domain>() -> bool {
+    true
 }
 
 /// Calls `act` inside a section of `D`.

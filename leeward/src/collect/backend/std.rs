@@ -2,9 +2,15 @@
 //! panics. (`model.rs` is its stand-in under loom.)
 
 pub(super) use crate::process::panics;
+pub(super) use crate::rcu::aside::Link;
 pub(super) use crate::rcu::limbo::Limbo;
 
 use crate::rcu::Domain;
+
+/// Returns true if the calling thread can open a section of `D`: there is memory for its slot.
+pub(super) fn may_enter<D: Domain>() -> bool {
+    D::register().is_ok()
+}
 
 /// Calls `act` inside a section of `D`, on the thread's own slot.
 #[inline(always)]

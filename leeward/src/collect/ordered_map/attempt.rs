@@ -2,28 +2,37 @@
 //! old one's place if the path to that is still linked; if not, it looks again. So `Ord`, closures and
 //! destructors run under no lock.
 
+use alloc::alloc::{Layout, handle_alloc_error};
+use alloc::boxed::Box;
 use core::borrow::Borrow;
 use core::ptr::NonNull;
 
 use super::edit::Unlinked;
 use super::map::OrderedMap;
+use super::memory::{Stock, inner_nodes};
+use super::no_memory::NoMemory;
 use super::node::{Leaf, Node};
 use super::path::{Path, Side};
-use super::plan::{Packed, Plan, Slots};
+use super::plan::{Out, Packed, Plan, Stop};
+use super::retired::Retired;
 use super::store::{Store, Taken};
-use super::waste::{self, Waste};
+use super::waste::{self, Apart, Waste};
 use crate::collect::backend::in_section;
-use crate::mutant::step;
+use crate::mutant::mutated;
 use crate::rcu::Domain;
+
+/// What was taken out of the map, and what was reserved to retire it.
+pub(super) type Removed<K, V> = (Taken<K, V>, Option<Box<Apart<K, V>>>);
 
 /// What a change that was made has unlinked and taken out.
 pub(super) struct Done<K, V, S: Store<K, V>> {
     unlinked: Unlinked,
-    taken: Option<Slots<K, V, S>>,
+    taken: Option<Out<K, V, S>>,
 }
 
 impl<K, V, D: Domain> OrderedMap<K, V, D> {
-    /// Hands an object over to be freed after a grace period.
+    /// Hands an object over to be freed after a grace period. Where there is no memory, ends the process
+    /// if the object is an entry for which nothing was reserved.
     ///
     /// # Safety
     /// No section that begins from now on finds it, and it is retired once.
@@ -32,32 +41,47 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         // SAFETY: the limbo holds what was retired in this map, and calls this once for each, after its
         // grace period, on a thread that has the map.
         let free = |item| unsafe { waste::free::<K, V>(layout, item) };
-        // SAFETY: the caller's promise.
-        step!(ordered_retire, unsafe { self.limbo.retire::<D>(waste.into_item(), free) });
+        let (is_linked, item) = (waste.is_linked(), waste.into_item());
+        if mutated!(ordered_retire) {
+            return;
+        }
+        if is_linked {
+            // SAFETY: the caller's promise; the object begins with a link.
+            unsafe { self.limbo.retire_linked::<D>(item, free) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.limbo.retire::<D>(item, free) };
+        }
     }
 
     /// Makes one attempt to change a leaf, in a section of its own: goes to the leaf as `go` says, and
     /// puts in its place what `plan` says. Returns `None` if another writer was faster.
     ///
     /// # Errors
-    /// What `plan` returns where nothing is to be changed.
-    pub(super) fn attempt<S: Store<K, V>, E>(
+    /// What `plan` returns where nothing is to be changed; no memory.
+    pub(super) fn attempt<S: Store<K, V>>(
         &self,
         go: impl FnOnce(NonNull<Node>) -> Path,
-        plan: impl FnOnce(Option<(&Path, &Leaf<K, V, S>)>) -> Result<Plan<K, V, S>, E>,
-    ) -> Result<Option<Done<K, V, S>>, E> {
+        plan: impl FnOnce(Option<(&Path, &Leaf<K, V, S>)>) -> Result<Plan<K, V, S>, Stop>,
+    ) -> Result<Option<Done<K, V, S>>, Stop> {
         in_section::<D, _>(|| {
             let path = self.tree.root().map(go);
             // SAFETY: a path of this map, and the section is open.
             let found = path.as_ref().map(|path| (path, unsafe { path.leaf::<K, V, S>() }));
             let plan = plan(found)?;
             // SAFETY: a path and a change of this map; the section is open.
-            Ok(unsafe { self.commit(path.as_ref(), plan) })
+            unsafe { self.commit(path.as_ref(), plan) }
         })
     }
 
     /// Puts what is planned in the place of the path's leaf. Returns `None` if the path is not linked
     /// any more.
+    ///
+    /// All memory that this takes is reserved before the writers' lock is taken, and what is left of it is
+    /// given back after unlocking.
+    ///
+    /// # Errors
+    /// `Stop::NoMemory`: nothing was changed.
     ///
     /// # Safety
     /// The path and the plan are of this map, and the path's section is open.
@@ -65,28 +89,41 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         &self,
         path: Option<&Path>,
         plan: Plan<K, V, S>,
-    ) -> Option<Done<K, V, S>> {
+    ) -> Result<Option<Done<K, V, S>>, Stop> {
         let Plan { change, more, taken } = plan;
         // SAFETY: the caller's promise.
-        match unsafe { self.tree.commit::<K, V, S>(path, change, more) } {
-            Ok(unlinked) => Some(Done { unlinked, taken }),
+        let needed = path.map_or(0, |path| unsafe { inner_nodes::<K, V, S>(path, &change) });
+        let Some(mut stock) = Stock::new(needed) else {
+            // SAFETY: new leaves of this map, which were not published.
+            unsafe { change.free::<K, V, S>() };
+            return Err(Stop::NoMemory);
+        };
+        // SAFETY: the caller's promise.
+        match unsafe { self.tree.commit::<K, V, S>(path, change, more, &mut stock) } {
+            Ok(unlinked) => Ok(Some(Done { unlinked, taken })),
             Err(change) => {
                 // SAFETY: new leaves of this map, which were not published.
                 unsafe { change.free::<K, V, S>() };
-                None
+                Ok(None)
             }
         }
     }
 
     /// Ends a change that was made: retires the nodes that it unlinked, and returns the entry that it
     /// took out. Outside the section, so that this is in the way of no grace period.
-    pub(super) fn finish<S: Store<K, V>>(&self, done: Done<K, V, S>) -> Option<Taken<K, V>> {
+    pub(super) fn finish<S: Store<K, V>>(&self, done: Done<K, V, S>) -> Option<Removed<K, V>> {
         for node in done.unlinked.nodes() {
             // SAFETY: unlinked, and retired here alone.
             unsafe { self.retire(Waste::Node(node)) };
         }
+        let Out { slots: (key, value), apart } = done.taken?;
         // SAFETY: unlinked, with the leaf and the separator that had it, and taken out here alone.
-        done.taken.map(|(key, value)| unsafe { S::unpack(key, value) })
+        Some((unsafe { S::unpack(key, value) }, apart))
+    }
+
+    /// Returns what was taken out to a caller.
+    pub(super) fn retired(&self, removed: Option<Removed<K, V>>) -> Option<Retired<'_, K, V, D>> {
+        removed.map(|removed| Retired::new(self, removed))
     }
 
     /// Goes to the leaf of a key.
@@ -98,25 +135,32 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         move |root| unsafe { Path::go::<K, V, S>(root, |inner| inner.find(key)) }
     }
 
-    /// Adds a pair, or replaces the key's where `replaces`; returns what was taken out.
+    /// Adds a pair, or replaces the key's where `replaces`; returns what was taken out. `reserves`: that
+    /// can be retired also where there is no memory.
     ///
     /// # Errors
-    /// The pair, if the key is there and is not to be replaced.
-    pub(super) fn put<S: Store<K, V>>(&self, key: K, value: V, replaces: bool) -> Result<Option<Taken<K, V>>, (K, V)>
+    /// The pair, if the key is there and is not to be replaced, and if there is no memory.
+    pub(super) fn put<S: Store<K, V>>(
+        &self,
+        key: K,
+        value: V,
+        replaces: bool,
+        reserves: bool,
+    ) -> Result<Option<Removed<K, V>>, (Stop, (K, V))>
     where
         K: Ord,
     {
-        let packed = Packed::<K, V, S>::new(key, value);
+        let packed = Packed::<K, V, S>::new(key, value).map_err(|pair| (Stop::NoMemory, pair))?;
         loop {
-            let tried = self.attempt::<S, ()>(Self::to::<S, K>(packed.key()), |found| {
-                let Some((path, leaf)) = found else { return Ok(Plan::first(packed.slots())) };
+            let tried = self.attempt::<S>(Self::to::<S, K>(packed.key()), |found| {
+                let Some((path, leaf)) = found else { return Plan::first(packed.slots()) };
                 match leaf.find(packed.key()) {
-                    Ok(_) if !replaces => Err(()),
-                    Ok(index) => Ok(Plan::replace(leaf, index, packed.slots())),
+                    Ok(_) if !replaces => Err(Stop::Nothing),
+                    Ok(index) => Plan::replace(leaf, index, packed.slots(), reserves),
                     Err(index) => {
                         // SAFETY: a path of this map, in its section.
                         let is_last = unsafe { path.is_last::<K, V, S>() };
-                        Ok(Plan::insert(leaf, index, packed.slots(), is_last))
+                        Plan::insert(leaf, index, packed.slots(), is_last)
                     }
                 }
             });
@@ -126,69 +170,112 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
                     return Ok(self.finish(done));
                 }
                 Ok(None) => {}
-                Err(()) => return Err(packed.into_pair()),
+                Err(stop) => return Err((stop, packed.into_pair())),
             }
         }
     }
 
     /// Replaces the value of a key that is there by what `update` makes of it; returns what was taken
-    /// out.
-    pub(super) fn change<S: Store<K, V>>(&self, mut key: K, mut update: impl FnMut(&V) -> V) -> Option<Taken<K, V>>
+    /// out. `reserves`: as in `put`.
+    ///
+    /// # Errors
+    /// The key, if it is not there, and if there is no memory.
+    pub(super) fn change<S: Store<K, V>>(
+        &self,
+        mut key: K,
+        mut update: impl FnMut(&V) -> V,
+        reserves: bool,
+    ) -> Result<Option<Removed<K, V>>, (Stop, K)>
     where
         K: Ord,
     {
         loop {
-            let (packed, done) = in_section::<D, _>(|| {
-                let path = Self::to::<S, K>(&key)(self.tree.root()?);
+            let tried = in_section::<D, _>(|| {
+                let Some(root) = self.tree.root() else { return Err((Stop::Nothing, key, None)) };
+                let path = Self::to::<S, K>(&key)(root);
                 // SAFETY: a path of this map, and the section is open.
                 let leaf = unsafe { path.leaf::<K, V, S>() };
-                let index = leaf.find(&key).ok()?;
+                let Ok(index) = leaf.find(&key) else { return Err((Stop::Nothing, key, None)) };
                 let value = update(leaf.value(index));
                 let packed = Packed::<K, V, S>::new(key, value);
-                let plan = Plan::replace(leaf, index, packed.slots());
+                let packed = packed.map_err(|(key, value)| (Stop::NoMemory, key, Some(value)))?;
+                let plan = Plan::replace(leaf, index, packed.slots(), reserves);
                 // SAFETY: a path and a change of this map; the section is open.
-                Some((packed, unsafe { self.commit(Some(&path), plan) }))
-            })?;
-            if let Some(done) = done {
-                packed.publish();
-                return self.finish(done);
+                let done = plan.and_then(|plan| unsafe { self.commit(Some(&path), plan) });
+                Ok((packed, done))
+            });
+            // What `update` made is dropped outside the section.
+            let (packed, done) = tried.map_err(|(stop, key, _value)| (stop, key))?;
+            match done {
+                Ok(Some(done)) => {
+                    packed.publish();
+                    return Ok(self.finish(done));
+                }
+                Ok(None) => (key, _) = packed.into_pair(),
+                Err(stop) => return Err((stop, packed.into_pair().0)),
             }
-            (key, _) = packed.into_pair();
         }
     }
 
-    /// Takes an entry out; returns it.
-    pub(super) fn take<S: Store<K, V>, Q: Ord + ?Sized>(&self, key: &Q) -> Option<Taken<K, V>>
+    /// Takes an entry out; returns it. `reserves`: as in `put`.
+    ///
+    /// # Errors
+    /// If there is no memory: the entry is there still.
+    pub(super) fn take<S: Store<K, V>, Q: Ord + ?Sized>(
+        &self,
+        key: &Q,
+        reserves: bool,
+    ) -> Result<Option<Removed<K, V>>, NoMemory>
     where
         K: Borrow<Q>,
     {
-        loop {
-            let tried = self.attempt::<S, ()>(Self::to::<S, Q>(key), |found| {
-                let (_, leaf) = found.ok_or(())?;
-                leaf.find(key).map(|index| Plan::remove(leaf, index)).map_err(|_| ())
-            });
-            if let Some(done) = tried.ok()? {
-                return self.finish(done);
-            }
-        }
+        self.take_at::<S>(Self::to::<S, Q>(key), |leaf| leaf.find(key).ok(), reserves)
     }
 
-    /// Takes the entry at one end out; returns it.
-    pub(super) fn take_end<S: Store<K, V>>(&self, side: Side) -> Option<Taken<K, V>> {
+    /// Takes the entry at one end out; returns it. `reserves`: as in `put`.
+    ///
+    /// # Errors
+    /// If there is no memory: the entry is there still.
+    pub(super) fn take_end<S: Store<K, V>>(
+        &self,
+        side: Side,
+        reserves: bool,
+    ) -> Result<Option<Removed<K, V>>, NoMemory> {
+        // SAFETY: called in the section of the attempt, with this map's root.
+        let go = |root| unsafe { Path::to_end::<K, V, S>(root, side) };
+        let find = |leaf: &Leaf<K, V, S>| match side {
+            Side::First => Some(0),
+            Side::Last => Some(leaf.len() - 1),
+        };
+        self.take_at::<S>(go, find, reserves)
+    }
+
+    /// Takes the entry out that `find` finds in the leaf to which `go` goes.
+    fn take_at<S: Store<K, V>>(
+        &self,
+        go: impl Fn(NonNull<Node>) -> Path,
+        find: impl Fn(&Leaf<K, V, S>) -> Option<usize>,
+        reserves: bool,
+    ) -> Result<Option<Removed<K, V>>, NoMemory> {
         loop {
-            // SAFETY: called in the section of the attempt, with this map's root.
-            let go = |root| unsafe { Path::to_end::<K, V, S>(root, side) };
-            let tried = self.attempt::<S, ()>(go, |found| {
-                let (_, leaf) = found.ok_or(())?;
-                let index = match side {
-                    Side::First => 0,
-                    Side::Last => leaf.len() - 1,
-                };
-                Ok(Plan::remove(leaf, index))
+            let tried = self.attempt::<S>(&go, |found| {
+                let (_, leaf) = found.ok_or(Stop::Nothing)?;
+                Plan::remove(leaf, find(leaf).ok_or(Stop::Nothing)?, reserves)
             });
-            if let Some(done) = tried.ok()? {
-                return self.finish(done);
+            match tried {
+                Ok(Some(done)) => return Ok(self.finish(done)),
+                Ok(None) => {}
+                Err(Stop::Nothing) => return Ok(None),
+                Err(Stop::NoMemory) => return Err(NoMemory(())),
             }
         }
     }
+}
+
+/// Ends the process: there is no memory for a change.
+#[cold]
+#[inline(never)]
+pub(super) fn no_memory() -> ! {
+    // The size of a leaf depends on keys and values; the sentence that is printed names no type.
+    handle_alloc_error(Layout::new::<[u64; 64]>())
 }

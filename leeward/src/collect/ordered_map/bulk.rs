@@ -3,10 +3,11 @@
 use core::cmp::Ordering::Greater;
 
 use super::map::OrderedMap;
+use super::no_memory::NoMemory;
 use super::node::CAPACITY;
 use super::path::{Path, Side};
 use super::plan::Plan;
-use super::store::{Store, Taken};
+use super::store::Store;
 use super::waste::Waste;
 use crate::collect::backend::in_section;
 use crate::rcu::Domain;
@@ -27,7 +28,10 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     }
 
     /// Takes out the entries for which `keeps` returns false: leaf by leaf, each leaf at once.
-    pub(super) fn keep<S: Store<K, V>>(&self, mut keeps: impl FnMut(&K, &V) -> bool)
+    ///
+    /// # Errors
+    /// If there is no memory to change a leaf: this one and those behind it are as before.
+    pub(super) fn keep<S: Store<K, V>>(&self, mut keeps: impl FnMut(&K, &V) -> bool) -> Result<(), NoMemory>
     where
         K: Ord,
     {
@@ -40,32 +44,30 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
                 for (index, kept) in kept.iter_mut().enumerate().take(leaf.len()).skip(start) {
                     *kept = keeps(leaf.key(index), leaf.value(index));
                 }
-                let is_done = kept[start..leaf.len()].iter().all(|kept| *kept) || self.keep_those::<S>(&path, &kept);
+                let is_done = kept[start..leaf.len()].iter().all(|kept| *kept) || self.keep_those::<S>(&path, &kept)?;
                 if is_done {
                     after = After::Key(leaf.key(leaf.len() - 1));
                 }
             }
-        });
+            Ok(())
+        })
     }
 
     /// Takes the entries out of the path's leaf that `kept` leaves out. Returns false if the path is not
     /// linked any more. Called in the path's section.
-    fn keep_those<S: Store<K, V>>(&self, path: &Path, kept: &[bool; CAPACITY]) -> bool {
+    fn keep_those<S: Store<K, V>>(&self, path: &Path, kept: &[bool; CAPACITY]) -> Result<bool, NoMemory> {
         // SAFETY: a path of this map; the section is open.
         let leaf = unsafe { path.leaf::<K, V, S>() };
         let plan = Plan::keep(leaf, |index| kept[index]);
         // SAFETY: a path and a change of this map; the section is open.
-        let Some(done) = (unsafe { self.commit::<S>(Some(path), plan) }) else { return false };
+        let done = plan.and_then(|plan| unsafe { self.commit::<S>(Some(path), plan) }).map_err(|_| NoMemory(()))?;
+        let Some(done) = done else { return Ok(false) };
+        let drops = (0..leaf.len()).filter(|index| !kept[*index]).fold(0, |bits, index| bits | 1 << index);
+        // SAFETY: the leaf was unlinked, and lives until the section ends. It is retired below, and what
+        // it alone had is freed with it.
+        unsafe { path.leaf_node().as_ref() }.set_drops(drops);
         self.finish(done);
-        for index in (0..leaf.len()).filter(|index| !kept[*index]) {
-            let (key, value) = leaf.pair(index);
-            // SAFETY: unlinked, with the leaf and the separator that had it, and taken out here alone.
-            if let Taken::Entry(entry) = unsafe { S::unpack(key, value) } {
-                // SAFETY: as above.
-                unsafe { self.retire(Waste::Entry(entry)) };
-            }
-        }
-        true
+        Ok(true)
     }
 
     /// Returns the path to the first leaf with a key that is after a place, and the index of that key.

@@ -1,5 +1,6 @@
 //! What a writer does under the lock: it checks that its path is still linked, puts new nodes in
-//! the place of old ones, and returns what it unlinked. No user code runs here.
+//! the place of old ones, and returns what it unlinked. No user code runs here, and nothing is allocated
+//! or freed: the memory of new nodes is reserved before (`memory.rs`).
 
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
@@ -7,7 +8,8 @@ use core::ops::Range;
 use core::ptr::NonNull;
 
 use super::lock::WriteLock;
-use super::node::{self, CAPACITY, FEW, Inner, Leaf, MERGED, Node};
+use super::memory::Stock;
+use super::node::{self, CAPACITY, FEW, Inner, MERGED, Node};
 use super::path::{self, Path};
 use super::store::{Slot, Store};
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
@@ -59,7 +61,13 @@ impl<Key> Change<Key> {
         self.first.is_some() && self.second.is_none()
     }
 
-    fn count(&self) -> usize {
+    /// Returns true if one node takes the place of one, and nothing else changes.
+    #[inline]
+    pub(super) fn is_simple(&self) -> bool {
+        self.is_one() && self.least.is_none() && !self.is_smaller
+    }
+
+    pub(super) fn count(&self) -> usize {
         usize::from(self.first.is_some()) + usize::from(self.second.is_some())
     }
 
@@ -98,7 +106,7 @@ impl Tree {
 
     /// Puts `change` in the place of the path's leaf, or of an empty tree, and adds `more` to the
     /// number of entries. Returns what was unlinked; the change, if the path is not linked any
-    /// more.
+    /// more. `stock` has memory for `memory::inner_nodes`.
     ///
     /// # Safety
     /// The path and the change are of this kind, and the path's section is open. The caller that
@@ -108,6 +116,7 @@ impl Tree {
         path: Option<&Path>,
         change: Change<S::Key>,
         more: isize,
+        stock: &mut Stock<Inner<K, V, S>>,
     ) -> Result<Unlinked, Change<S::Key>> {
         let held = self.lock.lock();
         if held.was_abandoned {
@@ -126,7 +135,7 @@ impl Tree {
         let mut unlinked = Unlinked { nodes: [MaybeUninit::uninit(); UNLINKED], len: 0 };
         match path {
             // SAFETY: the caller's promise; the path is linked, and the lock keeps it so.
-            Some(path) => unsafe { self.splice::<K, V, S>(path, change, &mut unlinked) },
+            Some(path) => unsafe { self.splice::<K, V, S>(path, change, &mut unlinked, stock) },
             None => path::set_root(&self.root, change.first),
         }
         // Relaxed: changed under the lock.
@@ -148,7 +157,13 @@ impl Tree {
     ///
     /// # Safety
     /// The caller has the lock; the path is linked and, as the change, of this kind.
-    unsafe fn splice<K, V, S: Store<K, V>>(&self, path: &Path, mut change: Change<S::Key>, unlinked: &mut Unlinked) {
+    unsafe fn splice<K, V, S: Store<K, V>>(
+        &self,
+        path: &Path,
+        mut change: Change<S::Key>,
+        unlinked: &mut Unlinked,
+        stock: &mut Stock<Inner<K, V, S>>,
+    ) {
         let mut old = path.leaf_node();
         for level in (0..path.depth()).rev() {
             let (node, index) = path.inner(level);
@@ -172,12 +187,12 @@ impl Tree {
                 change = Change { first: Some(node), second: None, least: change.least, is_smaller: false };
             } else {
                 range.clone().map(|index| inner.child(index)).filter(|_| !is_kept).for_each(|old| unlinked.push(old));
-                change = rebuild(inner, range, change);
+                change = rebuild(inner, range, change, stock);
             }
             old = node;
         }
         // SAFETY: the new nodes are of this kind.
-        unsafe { self.replace_root::<K, V, S>(old, change, unlinked) };
+        unsafe { self.replace_root::<K, V, S>(old, change, unlinked, stock) };
     }
 
     /// Puts `change` in the place of the root `old`.
@@ -189,6 +204,7 @@ impl Tree {
         old: NonNull<Node>,
         change: Change<S::Key>,
         unlinked: &mut Unlinked,
+        stock: &mut Stock<Inner<K, V, S>>,
     ) {
         if change.first == Some(old) {
             return;
@@ -197,12 +213,12 @@ impl Tree {
             (Some(first), Some((least, second))) => {
                 // SAFETY: a new node.
                 let level = unsafe { first.as_ref() }.level();
-                let mut root = Inner::<K, V, S>::new(level + 1, first);
+                let mut root = Inner::<K, V, S>::new(stock.take(), level + 1, first);
                 root.push(least, second);
                 Some(node::leak(root))
             }
             // SAFETY: a new node, of this kind.
-            (Some(first), None) => Some(unsafe { without_chain::<K, V, S>(first) }),
+            (Some(first), None) => Some(unsafe { without_chain::<K, V, S>(first, stock) }),
             (None, _) => None,
         };
         path::set_root(&self.root, new);
@@ -235,11 +251,11 @@ impl Tree {
     }
 }
 
-/// Returns the only child of a new root that has one, and frees that root; else the root.
+/// Returns the only child of a new root that has one, and puts that root's memory back; else the root.
 ///
 /// # Safety
 /// The node is of this kind and was not published.
-unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>) -> NonNull<Node> {
+unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>, stock: &mut Stock<Inner<K, V, S>>) -> NonNull<Node> {
     // SAFETY: a new node.
     let head = unsafe { root.as_ref() };
     if head.level() == 0 || head.len() != 1 {
@@ -247,13 +263,12 @@ unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>) -> NonNull<No
     }
     // SAFETY: an inner node of this kind.
     let child = unsafe { Inner::<K, V, S>::of(root) }.child(0);
-    // SAFETY: not published.
-    unsafe { node::free::<K, V, S>(root) };
+    // SAFETY: not published; from a box, and without a destructor.
+    stock.put(unsafe { Box::from_raw(root.cast::<MaybeUninit<Inner<K, V, S>>>().as_ptr()) });
     child
 }
 
-/// Merges the change's node, if it is small, with a neighbour of `range`, and adds that to the
-/// range.
+/// Has the change's node, if it is small, take in a neighbour of `range`, and adds that to the range.
 ///
 /// # Safety
 /// The change is one node, not published, that takes the place of `range`; all is of this kind, and
@@ -270,44 +285,14 @@ unsafe fn merge<K, V, S: Store<K, V>>(inner: &Inner<K, V, S>, range: &mut Range<
     let index = range.start;
     if index > 0 && fits(index - 1) {
         let separator = change.least.take().unwrap_or_else(|| inner.separator(index));
-        // SAFETY: nodes of this kind.
-        change.first = Some(unsafe { join::<K, V, S>(inner.child(index - 1), separator, new) });
+        // SAFETY: nodes of this kind; the new one was not published, and has room.
+        unsafe { node::prepend::<K, V, S>(new, inner.child(index - 1), separator) };
         range.start -= 1;
     } else if index + 1 < inner.len() && fits(index + 1) {
-        // SAFETY: nodes of this kind.
-        change.first = Some(unsafe { join::<K, V, S>(new, inner.separator(index + 1), inner.child(index + 1)) });
+        // SAFETY: as above.
+        unsafe { node::append::<K, V, S>(new, inner.separator(index + 1), inner.child(index + 1)) };
         range.end += 1;
-    } else {
-        return;
     }
-    // SAFETY: the node was not published, and its content is in the joined one.
-    unsafe { node::free::<K, V, S>(new) };
-}
-
-/// Makes one node of two.
-///
-/// # Safety
-/// Both are of this kind and of one level, and live.
-unsafe fn join<K, V, S: Store<K, V>>(
-    left: NonNull<Node>,
-    separator: Slot<S::Key>,
-    right: NonNull<Node>,
-) -> NonNull<Node> {
-    // SAFETY: the caller's promise.
-    if unsafe { left.as_ref() }.level() == 0 {
-        // SAFETY: leaves of this kind.
-        let leaves = [left, right].map(|leaf| unsafe { Leaf::<K, V, S>::of(leaf) });
-        let mut joined = Leaf::<K, V, S>::new();
-        leaves.iter().for_each(|leaf| joined.append(leaf, 0..leaf.len()));
-        return node::leak(joined);
-    }
-    // SAFETY: inner nodes of this kind.
-    let [left, right] = [left, right].map(|inner| unsafe { Inner::<K, V, S>::of(inner) });
-    let mut joined = Inner::<K, V, S>::new(left.level(), left.child(0));
-    (1..left.len()).for_each(|index| joined.push(left.separator(index), left.child(index)));
-    joined.push(separator, right.child(0));
-    (1..right.len()).for_each(|index| joined.push(right.separator(index), right.child(index)));
-    node::leak(joined)
 }
 
 /// Makes the nodes that take the place of `inner` when `change` takes the place of its children in
@@ -316,6 +301,7 @@ fn rebuild<K, V, S: Store<K, V>>(
     inner: &Inner<K, V, S>,
     range: Range<usize>,
     change: Change<S::Key>,
+    stock: &mut Stock<Inner<K, V, S>>,
 ) -> Change<S::Key> {
     let total = inner.len() - range.len() + change.count();
     // Where all is appended at the end, as in order, nodes stay full.
@@ -334,7 +320,7 @@ fn rebuild<K, V, S: Store<K, V>>(
         match (node, separator) {
             (Some(node), Some(separator)) => node.push(separator, child),
             (node, separator) => {
-                *node = Some(Inner::new(inner.level(), child));
+                *node = Some(Inner::new(stock.take(), inner.level(), child));
                 *(if count == 0 { &mut least } else { &mut middle }) = separator;
             }
         }

@@ -76,8 +76,10 @@ use crate::rcu::{Domain, Global};
 /// What was replaced or removed is freed by later writers, after a grace period, and with the map.
 /// A guard that is held for long, also by a scan, holds all of it back.
 ///
-/// Every change of an entry takes memory, also a removal: a leaf is copied, and what it replaces waits
-/// for a grace period. Where there is no memory the process ends, as with a `Box`.
+/// Every change of an entry takes memory, also a removal: a leaf is copied. Where there is none the
+/// process ends, as with a `Box`; the calls that begin with `checked_`
+/// ([`checked_insert`](Self::checked_insert) and others) return an error instead, and leave the map as it
+/// was. [`clear`](Self::clear) takes no memory.
 ///
 /// # Async-signal-safety, fork
 /// In a signal handler a map may be read, if the domain may ([`rcu`](crate::rcu#signals)). In the

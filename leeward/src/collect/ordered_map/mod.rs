@@ -37,18 +37,22 @@
 // | `store` | how keys and values lie in nodes |
 // | `node`, `path` | the nodes; a way from the root to a leaf |
 // | `plan`, `edit`, `lock` | a new leaf; its place in the tree, under the writers' lock |
-// | `write`, `attempt`, `bulk` | what writers call, and how that is done |
+// | `write`, `checked`, `attempt`, `bulk` | what writers call, and how that is done |
+// | `memory`, `no_memory` | what is reserved for a change; its errors |
 // | `read`, `seek`, `iter` | what readers call |
 // | `waste`, `retired` | what is to be freed; an entry that was taken out |
 
 mod attempt;
 mod bulk;
+mod checked;
 mod edit;
 mod iter;
 mod lock;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod map;
+mod memory;
+mod no_memory;
 mod node;
 mod occupied;
 mod path;
@@ -63,5 +67,6 @@ mod write;
 
 pub use iter::{IntoIter, Range};
 pub use map::OrderedMap;
+pub use no_memory::{NoMemory, NotInserted};
 pub use occupied::Occupied;
 pub use retired::Retired;

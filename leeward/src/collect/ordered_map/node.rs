@@ -6,8 +6,10 @@ use core::borrow::Borrow;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
+use super::memory::try_uninit;
 use super::store::{Slot, Store, copy_of};
-use crate::atomic::{AtomicPtr, IS_MODEL, Ordering};
+use crate::atomic::{AtomicPtr, AtomicU32, IS_MODEL, Ordering};
+use crate::collect::backend::Link;
 use crate::mutant::order;
 
 /// The number of entries of a leaf, and of children of an inner node, at most.
@@ -20,12 +22,34 @@ pub(super) const MERGED: usize = CAPACITY - CAPACITY / 4;
 /// What a leaf and an inner node begin with. (Aligned, so that its address has bits for `waste.rs`.)
 #[repr(C, align(8))]
 pub(super) struct Node {
+    /// By which the limbo keeps a node that was unlinked, where there is no memory for a bag. Readers
+    /// leave it alone.
+    link: Link,
     /// The number of levels below: 0 for a leaf.
     level: u16,
     len: u16,
+    /// A bit for each entry that is freed with this leaf: it was unlinked with it. 0 until then.
+    drops: AtomicU32,
 }
 
 impl Node {
+    fn new(level: usize, len: u16) -> Node {
+        const { assert!(CAPACITY <= u32::BITS as usize) };
+        Node { link: Link::new(), level: level as u16, len, drops: AtomicU32::new(0) }
+    }
+
+    /// Returns a bit for each entry that is freed with this leaf.
+    pub(super) fn drops(&self) -> u32 {
+        // Relaxed: the limbo orders it.
+        self.drops.load(Ordering::Relaxed)
+    }
+
+    /// Says which entries are freed with this leaf, before it is retired.
+    pub(super) fn set_drops(&self, bits: u32) {
+        // Relaxed: as above.
+        self.drops.store(bits, Ordering::Relaxed);
+    }
+
     #[inline(always)]
     pub(super) fn level(&self) -> usize {
         self.level.into()
@@ -68,14 +92,14 @@ unsafe fn not_greater<K: Borrow<Q>, V, S: Store<K, V>, Q: Ord + ?Sized>(slots: &
 }
 
 impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
-    /// Returns an empty leaf, which is the caller's alone.
-    pub(super) fn new() -> Box<Self> {
-        let mut leaf = Box::<Self>::new_uninit();
+    /// Returns an empty leaf, which is the caller's alone; `None`: there is no memory.
+    pub(super) fn new() -> Option<Box<Self>> {
+        let mut leaf = try_uninit::<Self>()?;
         let node = leaf.as_mut_ptr().cast::<Node>();
         // SAFETY: a leaf begins with its node.
-        unsafe { node.write(Node { level: 0, len: 0 }) };
+        unsafe { node.write(Node::new(0, 0)) };
         // SAFETY: slots need not be initialized.
-        unsafe { leaf.assume_init() }
+        Some(unsafe { leaf.assume_init() })
     }
 
     /// Returns the leaf behind a node.
@@ -161,6 +185,17 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
         self.node.len += count as u16;
     }
 
+    /// Puts all entries of another leaf before the own ones.
+    pub(super) fn prepend(&mut self, from: &Self) {
+        let (len, count) = (self.len(), from.len());
+        self.keys[..len + count].rotate_right(count);
+        self.values[..len + count].rotate_right(count);
+        for index in 0..count {
+            (self.keys[index], self.values[index]) = from.pair(index);
+        }
+        self.node.len += count as u16;
+    }
+
     /// Appends a packed pair.
     pub(super) fn push(&mut self, (key, value): (Slot<S::Key>, Slot<S::Value>)) {
         let index = self.len();
@@ -171,15 +206,15 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
 }
 
 impl<K, V, S: Store<K, V>> Inner<K, V, S> {
-    /// Returns an inner node with one child, which is the caller's alone.
-    pub(super) fn new(level: usize, first: NonNull<Node>) -> Box<Self> {
-        let node = Node { level: level as u16, len: 1 };
+    /// Makes an inner node with one child, which is the caller's alone.
+    pub(super) fn new(mut memory: Box<MaybeUninit<Self>>, level: usize, first: NonNull<Node>) -> Box<Self> {
         let separators = [const { MaybeUninit::uninit() }; CAPACITY];
         let children = core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()));
-        let inner = Box::new(Inner { node, separators, children });
+        let inner = memory.write(Inner { node: Node::new(level, 1), separators, children });
         // Relaxed: the node is no one else's yet.
         inner.children[0].store(first.as_ptr(), Ordering::Relaxed);
-        inner
+        // SAFETY: written above.
+        unsafe { memory.assume_init() }
     }
 
     /// Returns the inner node behind a node.
@@ -237,6 +272,21 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
         unsafe { not_greater::<K, V, S, Q>(slots, wanted) }
     }
 
+    /// Puts all children of another node before the own ones. `separator` is the own least key.
+    fn prepend(&mut self, from: &Self, separator: Slot<S::Key>) {
+        let (len, count) = (self.len(), from.len());
+        self.separators[..len + count - 1].rotate_right(count);
+        (1..count).for_each(|child| self.separators[child - 1] = from.separator(child));
+        self.separators[count - 1] = separator;
+        for index in (0..len).rev() {
+            // Relaxed, all: the node is no one else's yet.
+            let child = self.children[index].load(Ordering::Relaxed);
+            self.children[index + count].store(child, Ordering::Relaxed);
+        }
+        (0..count).for_each(|index| self.children[index].store(from.child(index).as_ptr(), Ordering::Relaxed));
+        self.node.len += count as u16;
+    }
+
     /// Appends a child, with the separator before it.
     pub(super) fn push(&mut self, separator: Slot<S::Key>, child: NonNull<Node>) {
         let index = self.len();
@@ -244,6 +294,46 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
         // Relaxed: the node is no one else's yet.
         self.children[index].store(child.as_ptr(), Ordering::Relaxed);
         self.node.len += 1;
+    }
+}
+
+/// Puts what another node has into a node, before its own content. `separator` is the node's least key.
+///
+/// # Safety
+/// Both are of this kind and of one level, and live; `node` is the caller's alone, and has room.
+pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(node: NonNull<Node>, left: NonNull<Node>, separator: Slot<S::Key>) {
+    // SAFETY: the caller's promise.
+    if unsafe { left.as_ref() }.level() == 0 {
+        // SAFETY: a leaf of this kind.
+        let left = unsafe { Leaf::<K, V, S>::of(left) };
+        // SAFETY: a leaf of this kind, which is the caller's alone.
+        unsafe { node.cast::<Leaf<K, V, S>>().as_mut() }.prepend(left);
+    } else {
+        // SAFETY: an inner node of this kind.
+        let left = unsafe { Inner::<K, V, S>::of(left) };
+        // SAFETY: an inner node of this kind, which is the caller's alone.
+        unsafe { node.cast::<Inner<K, V, S>>().as_mut() }.prepend(left, separator);
+    }
+}
+
+/// Puts what another node has into a node, behind its own content. `separator` is the other's least key.
+///
+/// # Safety
+/// As for `prepend`.
+pub(super) unsafe fn append<K, V, S: Store<K, V>>(node: NonNull<Node>, separator: Slot<S::Key>, right: NonNull<Node>) {
+    // SAFETY: the caller's promise.
+    if unsafe { right.as_ref() }.level() == 0 {
+        // SAFETY: a leaf of this kind.
+        let right = unsafe { Leaf::<K, V, S>::of(right) };
+        // SAFETY: a leaf of this kind, which is the caller's alone.
+        unsafe { node.cast::<Leaf<K, V, S>>().as_mut() }.append(right, 0..right.len());
+    } else {
+        // SAFETY: an inner node of this kind.
+        let right = unsafe { Inner::<K, V, S>::of(right) };
+        // SAFETY: an inner node of this kind, which is the caller's alone.
+        let node = unsafe { node.cast::<Inner<K, V, S>>().as_mut() };
+        node.push(separator, right.child(0));
+        (1..right.len()).for_each(|index| node.push(right.separator(index), right.child(index)));
     }
 }
 

@@ -1,11 +1,14 @@
 //! The leaves that take the place of one: with an entry more, with another entry, or with fewer. They
 //! are made before the writers' lock is taken, since a leaf that readers can find never changes.
 
+use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
 
 use super::edit::Change;
 use super::node::{self, CAPACITY, Leaf};
 use super::store::{Slot, Store, copy_of};
+use super::waste::Apart;
+use crate::mutant::check;
 
 /// The slots of a pair.
 pub(super) type Slots<K, V, S> = (Slot<<S as Store<K, V>>::Key>, Slot<<S as Store<K, V>>::Value>);
@@ -14,8 +17,9 @@ pub(super) type Slots<K, V, S> = (Slot<<S as Store<K, V>>::Key>, Slot<<S as Stor
 pub(super) struct Packed<K, V, S: Store<K, V>>(Slots<K, V, S>);
 
 impl<K, V, S: Store<K, V>> Packed<K, V, S> {
-    pub(super) fn new(key: K, value: V) -> Self {
-        Packed(S::pack(key, value))
+    /// Packs a pair; returns it if there is no memory.
+    pub(super) fn new(key: K, value: V) -> Result<Self, (K, V)> {
+        S::pack(key, value).map(Packed)
     }
 
     pub(super) fn key(&self) -> &K {
@@ -57,20 +61,56 @@ pub(super) struct Plan<K, V, S: Store<K, V>> {
     pub(super) change: Change<S::Key>,
     /// How many entries there are more than before.
     pub(super) more: isize,
-    pub(super) taken: Option<Slots<K, V, S>>,
+    pub(super) taken: Option<Out<K, V, S>>,
 }
 
+/// What a plan takes out of the map.
+pub(super) struct Out<K, V, S: Store<K, V>> {
+    pub(super) slots: Slots<K, V, S>,
+    /// By which the entry can be retired where there is no memory.
+    pub(super) apart: Option<Box<Apart<K, V>>>,
+}
+
+/// Why nothing is changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// There is nothing to change.
+    Nothing,
+    NoMemory,
+}
+
+impl<K, V, S: Store<K, V>> Out<K, V, S> {
+    /// Takes the entry at `index` out. `reserves`: reserves what it takes to retire it.
+    fn of(leaf: &Leaf<K, V, S>, index: usize, reserves: bool) -> Result<Self, Stop> {
+        let reserves = check!(ordered_reserve_apart, reserves && S::HAS_ENTRIES);
+        let apart = if reserves { Some(Apart::reserve().ok_or(Stop::NoMemory)?) } else { None };
+        Ok(Out { slots: leaf.pair(index), apart })
+    }
+}
+
+/// Returns an empty leaf.
+fn new_leaf<K, V, S: Store<K, V>>() -> Result<Box<Leaf<K, V, S>>, Stop> {
+    Leaf::new().ok_or(Stop::NoMemory)
+}
+
+/// Each plan fails with `Stop::NoMemory` alone. `reserves`: what was taken out can then be retired also
+/// where there is no memory.
 impl<K, V, S: Store<K, V>> Plan<K, V, S> {
     /// Plans the leaf of an empty tree, with one entry.
-    pub(super) fn first(pair: Slots<K, V, S>) -> Self {
-        let mut leaf = Leaf::<K, V, S>::new();
+    pub(super) fn first(pair: Slots<K, V, S>) -> Result<Self, Stop> {
+        let mut leaf = new_leaf::<K, V, S>()?;
         leaf.push(pair);
         let change = Change { first: Some(node::leak(leaf)), second: None, least: None, is_smaller: false };
-        Plan { change, more: 1, taken: None }
+        Ok(Plan { change, more: 1, taken: None })
     }
 
     /// Plans an entry more, at `index`. `is_last`: the leaf is the tree's last.
-    pub(super) fn insert(leaf: &Leaf<K, V, S>, index: usize, pair: Slots<K, V, S>, is_last: bool) -> Self {
+    pub(super) fn insert(
+        leaf: &Leaf<K, V, S>,
+        index: usize,
+        pair: Slots<K, V, S>,
+        is_last: bool,
+    ) -> Result<Self, Stop> {
         let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
         let total = leaf.len() + 1;
         // Where entries come in order, the leaves behind stay full.
@@ -79,8 +119,8 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
             _ if is_last && index == leaf.len() => CAPACITY,
             _ => total / 2,
         };
-        let mut first = Leaf::<K, V, S>::new();
-        let mut second = (left < total).then(Leaf::<K, V, S>::new);
+        let mut first = new_leaf::<K, V, S>()?;
+        let mut second = if left < total { Some(new_leaf::<K, V, S>()?) } else { None };
         match &mut second {
             Some(second) if index >= left => {
                 first.append(leaf, 0..left);
@@ -98,36 +138,40 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
             }
         }
         let second = second.map(|second| (second.pair(0).0, node::leak(second)));
-        Plan {
-            change: Change { first: Some(node::leak(first)), second, least, is_smaller: false },
-            more: 1,
-            taken: None,
-        }
+        let change = Change { first: Some(node::leak(first)), second, least, is_smaller: false };
+        Ok(Plan { change, more: 1, taken: None })
     }
 
     /// Plans another entry in the place of the one at `index`, whose key is equal.
-    pub(super) fn replace(leaf: &Leaf<K, V, S>, index: usize, pair: Slots<K, V, S>) -> Self {
+    pub(super) fn replace(
+        leaf: &Leaf<K, V, S>,
+        index: usize,
+        pair: Slots<K, V, S>,
+        reserves: bool,
+    ) -> Result<Self, Stop> {
         let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
-        let mut new = Leaf::<K, V, S>::new();
+        let taken = Some(Out::of(leaf, index, reserves)?);
+        let mut new = new_leaf::<K, V, S>()?;
         new.append(leaf, 0..index);
         new.push(pair);
         new.append(leaf, index + 1..leaf.len());
         let change = Change { first: Some(node::leak(new)), second: None, least, is_smaller: false };
-        Plan { change, more: 0, taken: Some(leaf.pair(index)) }
+        Ok(Plan { change, more: 0, taken })
     }
 
     /// Plans a leaf with the entries for which `keeps` returns true.
-    pub(super) fn keep(leaf: &Leaf<K, V, S>, keeps: impl Fn(usize) -> bool) -> Self {
-        let mut new = Leaf::<K, V, S>::new();
+    pub(super) fn keep(leaf: &Leaf<K, V, S>, keeps: impl Fn(usize) -> bool) -> Result<Self, Stop> {
+        let mut new = new_leaf::<K, V, S>()?;
         (0..leaf.len()).filter(|index| keeps(*index)).for_each(|index| new.push(leaf.pair(index)));
         let more = new.len() as isize - leaf.len() as isize;
         let least = (S::POINTS && new.len() > 0 && !keeps(0)).then(|| new.pair(0).0);
         let first = (new.len() > 0).then(|| node::leak(new));
-        Plan { change: Change { first, second: None, least, is_smaller: true }, more, taken: None }
+        Ok(Plan { change: Change { first, second: None, least, is_smaller: true }, more, taken: None })
     }
 
     /// Plans a leaf without the entry at `index`.
-    pub(super) fn remove(leaf: &Leaf<K, V, S>, index: usize) -> Self {
-        Plan { taken: Some(leaf.pair(index)), ..Self::keep(leaf, |kept| kept != index) }
+    pub(super) fn remove(leaf: &Leaf<K, V, S>, index: usize, reserves: bool) -> Result<Self, Stop> {
+        let taken = Some(Out::of(leaf, index, reserves)?);
+        Ok(Plan { taken, ..Self::keep(leaf, |kept| kept != index)? })
     }
 }

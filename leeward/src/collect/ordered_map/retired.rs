@@ -1,19 +1,23 @@
 //! What a writer took out of a map. Made by `write.rs`; calls `waste.rs`.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
+use super::attempt::Removed;
 use super::map::OrderedMap;
 use super::store::Taken;
-use super::waste::Waste;
+use super::waste::{Apart, Waste};
 use crate::rcu::{Cookie, Domain, Global};
 
 /// An entry that was taken out of an [`OrderedMap`]. Its owner can still look at it, as can readers
 /// that found it before.
 ///
 /// Dropping it has the entry freed after a grace period, by the map's writers: it is neither freed
-/// early nor leaked. It borrows the map, and nothing of it need be `'static`.
+/// early nor leaked. It borrows the map, and nothing of it need be `'static`. The drop takes memory now
+/// and then, without which the process ends; where one of the map's `checked_` calls has taken the entry
+/// out, that memory is reserved.
 ///
 /// ```
 /// use leeward::collect::OrderedMap;
@@ -28,6 +32,8 @@ use crate::rcu::{Cookie, Domain, Global};
 pub struct Retired<'m, K, V, D: Domain = Global> {
     map: &'m OrderedMap<K, V, D>,
     taken: Taken<K, V>,
+    /// What was reserved to retire the entry, if it was.
+    apart: Option<Box<Apart<K, V>>>,
     /// Made at the first poll.
     cookie: Option<Cookie<D>>,
 }
@@ -39,8 +45,8 @@ unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Send for Retired<'_, K, V
 unsafe impl<K: Send + Sync, V: Send + Sync, D: Domain> Sync for Retired<'_, K, V, D> {}
 
 impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
-    pub(super) fn new(map: &'m OrderedMap<K, V, D>, taken: Taken<K, V>) -> Self {
-        Retired { map, taken, cookie: None }
+    pub(super) fn new(map: &'m OrderedMap<K, V, D>, (taken, apart): Removed<K, V>) -> Self {
+        Retired { map, taken, apart, cookie: None }
     }
 
     /// Returns the key.
@@ -90,7 +96,8 @@ impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
     }
 
     fn into_taken(self) -> Taken<K, V> {
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
+        drop(this.apart.take());
         // SAFETY: `self` is given up, and not dropped.
         unsafe { core::ptr::read(&this.taken) }
     }
@@ -112,8 +119,12 @@ impl<K, V, D: Domain> Deref for Retired<'_, K, V, D> {
 impl<K, V, D: Domain> Drop for Retired<'_, K, V, D> {
     fn drop(&mut self) {
         if let Taken::Entry(entry) = self.taken {
+            let waste = match self.apart.take() {
+                Some(apart) => Waste::Apart(entry, apart),
+                None => Waste::Entry(entry),
+            };
             // SAFETY: unlinked before this was made, and given up here.
-            unsafe { self.map.retire(Waste::Entry(entry)) };
+            unsafe { self.map.retire(waste) };
         }
     }
 }

@@ -13,6 +13,8 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ptr::{self, NonNull};
 use core::time::Duration;
 
+use super::memory::try_box;
+
 /// A key and its value that do not move. (Aligned, so that its address has bits for `waste.rs`.)
 #[repr(align(8))]
 pub(super) struct Entry<K, V> {
@@ -67,8 +69,14 @@ pub(super) unsafe trait Store<K, V> {
     /// True if separators point to entries: then a separator must be its subtree's least entry.
     const POINTS: bool;
 
+    /// True if an entry is an allocation of its own.
+    const HAS_ENTRIES: bool;
+
     /// Makes the slots of a pair.
-    fn pack(key: K, value: V) -> (Slot<Self::Key>, Slot<Self::Value>);
+    ///
+    /// # Errors
+    /// The pair, if there is no memory for its entry.
+    fn pack(key: K, value: V) -> Result<(Slot<Self::Key>, Slot<Self::Value>), (K, V)>;
 
     /// Returns the key behind a slot.
     ///
@@ -105,10 +113,11 @@ unsafe impl<K, V> Store<K, V> for Both {
     type Key = K;
     type Value = V;
     const POINTS: bool = false;
+    const HAS_ENTRIES: bool = false;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> (Slot<K>, Slot<V>) {
-        (Slot::new(key), Slot::new(value))
+    fn pack(key: K, value: V) -> Result<(Slot<K>, Slot<V>), (K, V)> {
+        Ok((Slot::new(key), Slot::new(value)))
     }
 
     #[inline(always)]
@@ -137,9 +146,12 @@ unsafe impl<K, V> Store<K, V> for Both {
     }
 }
 
-/// Makes an entry of a pair.
-fn entry<K, V>(key: K, value: V) -> NonNull<Entry<K, V>> {
-    NonNull::from(Box::leak(Box::new(Entry { key, value })))
+/// Makes an entry of a pair; returns the pair if there is no memory.
+fn entry<K, V>(key: K, value: V) -> Result<NonNull<Entry<K, V>>, (K, V)> {
+    match try_box(Entry { key, value }) {
+        Ok(entry) => Ok(NonNull::from(Box::leak(entry))),
+        Err(Entry { key, value }) => Err((key, value)),
+    }
 }
 
 /// Returns the entry behind a slot that points to one.
@@ -159,12 +171,13 @@ unsafe impl<K, V> Store<K, V> for Keys {
     type Key = K;
     type Value = NonNull<Entry<K, V>>;
     const POINTS: bool = false;
+    const HAS_ENTRIES: bool = true;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> (Slot<K>, Slot<Self::Value>) {
+    fn pack(key: K, value: V) -> Result<(Slot<K>, Slot<Self::Value>), (K, V)> {
         // SAFETY: the store is chosen for keys that are `Copy` only.
         let copy = unsafe { ptr::read((&raw const key).cast::<Slot<K>>()) };
-        (copy, Slot::new(entry(key, value)))
+        Ok((copy, Slot::new(entry(key, value)?)))
     }
 
     #[inline(always)]
@@ -196,10 +209,11 @@ unsafe impl<K, V> Store<K, V> for Entries {
     type Key = NonNull<Entry<K, V>>;
     type Value = ();
     const POINTS: bool = true;
+    const HAS_ENTRIES: bool = true;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> (Slot<Self::Key>, Slot<()>) {
-        (Slot::new(entry(key, value)), Slot::new(()))
+    fn pack(key: K, value: V) -> Result<(Slot<Self::Key>, Slot<()>), (K, V)> {
+        Ok((Slot::new(entry(key, value)?), Slot::new(())))
     }
 
     #[inline(always)]

@@ -1,13 +1,15 @@
-//! What writers call.
+//! What writers call, where the process may end for want of memory; `checked.rs` has what returns then.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 
+use super::attempt::no_memory;
 use super::iter::IntoIter;
 use super::map::OrderedMap;
 use super::node;
 use super::occupied::Occupied;
 use super::path::Side;
+use super::plan::Stop;
 use super::retired::Retired;
 use super::store::{Store, with_store};
 use crate::rcu::Domain;
@@ -21,8 +23,8 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     where
         K: Ord,
     {
-        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, true));
-        put.ok().flatten().map(|taken| Retired::new(self, taken))
+        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, true, false));
+        self.retired(put.unwrap_or_else(|_| no_memory()))
     }
 
     /// Adds an entry, unless the key is there.
@@ -33,8 +35,12 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     where
         K: Ord,
     {
-        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, false));
-        put.map(drop).map_err(|(key, value)| Occupied { key, value })
+        let put = with_store!(self.layout, K, V, S => self.put::<S>(key, value, false, false));
+        match put {
+            Ok(_) => Ok(()),
+            Err((Stop::Nothing, (key, value))) => Err(Occupied { key, value }),
+            Err((Stop::NoMemory, _)) => no_memory(),
+        }
     }
 
     /// Replaces a value by what `update` makes of it, and returns what was replaced; `None` if the key is
@@ -50,8 +56,11 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     where
         K: Ord,
     {
-        let taken = with_store!(self.layout, K, V, S => self.change::<S>(key, update))?;
-        Some(Retired::new(self, taken))
+        match with_store!(self.layout, K, V, S => self.change::<S>(key, update, false)) {
+            Ok(removed) => self.retired(removed),
+            Err((Stop::Nothing, _)) => None,
+            Err((Stop::NoMemory, _)) => no_memory(),
+        }
     }
 
     /// Takes an entry out, and returns it.
@@ -63,20 +72,20 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         K: Borrow<Q>,
         Q: Ord + ?Sized,
     {
-        let taken = with_store!(self.layout, K, V, S => self.take::<S, Q>(key))?;
-        Some(Retired::new(self, taken))
+        let removed = with_store!(self.layout, K, V, S => self.take::<S, Q>(key, false));
+        self.retired(removed.unwrap_or_else(|_| no_memory()))
     }
 
     /// Takes the first entry out, and returns it.
     pub fn pop_first(&self) -> Option<Retired<'_, K, V, D>> {
-        let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::First))?;
-        Some(Retired::new(self, taken))
+        let removed = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::First, false));
+        self.retired(removed.unwrap_or_else(|_| no_memory()))
     }
 
     /// Takes the last entry out, and returns it.
     pub fn pop_last(&self) -> Option<Retired<'_, K, V, D>> {
-        let taken = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::Last))?;
-        Some(Retired::new(self, taken))
+        let removed = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::Last, false));
+        self.retired(removed.unwrap_or_else(|_| no_memory()))
     }
 
     /// Takes out the entries for which `keeps` returns false, in order. It looks at every entry that is
@@ -95,13 +104,13 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     where
         K: Ord,
     {
-        with_store!(self.layout, K, V, S => self.keep::<S>(keeps));
+        with_store!(self.layout, K, V, S => self.keep::<S>(keeps)).unwrap_or_else(|_| no_memory());
     }
 
     /// Takes all entries out, at one moment. They are freed after a grace period.
     ///
     /// # Cost
-    /// One store; a later writer that frees them does it all at once.
+    /// One store; a later writer that frees them does it all at once. Needs no memory.
     pub fn clear(&self) {
         self.empty();
     }

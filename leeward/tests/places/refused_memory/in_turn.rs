@@ -9,6 +9,9 @@ use std::sync::Arc;
 use leeward::collect::{HashMap, HashSet, List, Queue, ShardMap, Stack, TryPop};
 use leeward::rcu::{Domain, Global};
 
+#[path = "ordered.rs"]
+mod ordered;
+
 use super::allocator::{refused_after, refuses};
 
 /// A value whose copies are counted: one that is lost or freed twice shows.
@@ -16,6 +19,9 @@ type Value = Arc<u32>;
 
 /// What a container has that is tried.
 trait Tried {
+    /// Makes what the operation is given, with memory.
+    fn prepare(&mut self) {}
+
     /// Tries the operation. Returns false if there is no memory.
     fn tries(&mut self) -> bool;
 
@@ -30,6 +36,7 @@ fn in_turn<T: Tried>(name: &str, make: impl Fn() -> T) {
     for refuses in [1, u64::MAX] {
         for passes in 0.. {
             let mut tried = make();
+            tried.prepare();
             let (is_done, refused) = refused_after(passes, refuses, || tried.tries());
             tried.check(is_done);
             // There is memory again.
@@ -320,6 +327,13 @@ const TABLE: &[(&str, &str, fn(&str))] = &[
     ("hash_map/mod.rs", "try_reserve", reserves::<HashMap<u32, Value, Hashes>>),
     ("hash_set.rs", "try_reserve", reserves::<Set>),
     ("shard_map/write.rs", "try_reserve", reserves::<ShardMap<u32, Value, Hashes>>),
+    ("ordered_map/checked.rs", "checked_insert", ordered::checked_insert),
+    ("ordered_map/checked.rs", "checked_try_insert", ordered::checked_try_insert),
+    ("ordered_map/checked.rs", "checked_update", ordered::checked_update),
+    ("ordered_map/checked.rs", "checked_remove", ordered::checked_remove),
+    ("ordered_map/checked.rs", "checked_pop_first", ordered::checked_pop_first),
+    ("ordered_map/checked.rs", "checked_pop_last", ordered::checked_pop_last),
+    ("ordered_map/checked.rs", "checked_retain", ordered::checked_retain),
 ];
 
 #[test]
@@ -342,12 +356,12 @@ fn fallible(root: &Path, folder: &Path, found: &mut BTreeSet<(String, String)>) 
         for line in text.lines().map(str::trim_start) {
             if let Some(doc) = line.strip_prefix("///") {
                 words += doc;
-            } else if let Some(rest) = line.strip_prefix("pub fn try_") {
+            } else if let Some(name) = line.strip_prefix("pub fn ") {
                 let errors = words.split("# ").find_map(|section| section.strip_prefix("Errors"));
                 if errors.is_some_and(|errors| errors.contains("no memory") || errors.contains("TryReserveError")) {
-                    let name = rest.split(['(', '<']).next().unwrap();
+                    let name = name.split(['(', '<']).next().unwrap();
                     let file = path.strip_prefix(root).unwrap().display();
-                    found.insert((file.to_string(), format!("try_{name}")));
+                    found.insert((file.to_string(), name.to_string()));
                 }
                 words.clear();
             } else if !line.starts_with("#[") {

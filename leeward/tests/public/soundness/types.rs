@@ -143,6 +143,8 @@ types! {
     leeward::collect::ordered_map::Range<'static, T, T>, None, None, Stay;
     leeward::collect::ordered_map::IntoIter<T, T>, Send, Sync, Shrink;
     leeward::collect::ordered_map::Occupied<T, T>, Send, Sync, Shrink;
+    leeward::collect::ordered_map::NoMemory<T>, Send, Sync, Shrink;
+    leeward::collect::ordered_map::NotInserted<T, T>, Send, Sync, Shrink;
     leeward::collect::ordered_map::Retired<'static, T, T>, Both, Both, Stay;
     leeward::collect::queue::Queue<T>, Send, Send, Stay;
     leeward::collect::queue::Consumer<'static, T>, Send, Send, Stay;

@@ -23,6 +23,10 @@ operations! {
         COPIES.retain(|key, _| *key != 7);
         ENTRIES.retain(|key, _| *key != text(7));
     } => left(maps_are_usable);
+    checked: || {
+        assert!(COPIES.checked_insert(7, 7).is_ok() && ENTRIES.checked_insert(text(7), text(7)).is_ok());
+        drop((COPIES.checked_remove(&7), ENTRIES.checked_remove(&text(7))));
+    } => left(maps_are_usable);
     clear: || { insert(7); COPIES.clear(); ENTRIES.clear() } => left(maps_are_usable);
     read: || {
         let guard = D::read();
