@@ -7,7 +7,7 @@
 use core::marker::PhantomData;
 
 use crate::atomic::{AtomicU32, Ordering, const_fn, fence};
-use crate::futex::{Futex, Timeout, Wait};
+use crate::futex::{ALL, Futex, Timeout, Wait};
 use crate::mutant::{check, order, step};
 use crate::process::fork_mark;
 use crate::raw::spin_budget::SpinBudget;
@@ -63,8 +63,16 @@ impl<F: Futex> ForkLock<F> {
     /// Takes the lock, waiting until `timeout` at most; `None`: the time is up.
     #[inline]
     pub(super) fn lock(&self, timeout: Timeout) -> Option<Held> {
+        self.lock_unless(timeout, || false)
+    }
+
+    /// Takes the lock, waiting until `timeout` at most, or until the caller gives up; `None`: one of the
+    /// two. `gives_up` is asked before each sleep, after the lock was marked: who changes its answer
+    /// calls [`wake_all`](ForkLock::wake_all) afterwards.
+    #[inline]
+    pub(super) fn lock_unless(&self, timeout: Timeout, gives_up: impl Fn() -> bool) -> Option<Held> {
         let held = held_by(self.process());
-        let taken = self.take(FREE, held).is_ok() || self.lock_slow(held, timeout);
+        let taken = self.take(FREE, held).is_ok() || self.lock_slow(held, timeout, gives_up);
         taken.then_some(Held(held))
     }
 
@@ -93,7 +101,7 @@ impl<F: Futex> ForkLock<F> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, held: u32, timeout: Timeout) -> bool {
+    fn lock_slow(&self, held: u32, timeout: Timeout, gives_up: impl Fn() -> bool) -> bool {
         let mut budget = SpinBudget::for_lock(timeout);
         let mut mark = 0;
         loop {
@@ -113,6 +121,13 @@ impl<F: Futex> ForkLock<F> {
             // Relaxed, both: the mark is all that is published.
             let is_marked = word == contended
                 || self.word.compare_exchange(word, contended, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            if is_marked && gives_up() {
+                if mark == CONTENDED {
+                    // The wake that ended this thread's sleep may have been the only one, of an unlock.
+                    step!(collect_lock_pass_on, F::wake(&self.word, 1));
+                }
+                return false;
+            }
             if is_marked && F::wait(&self.word, contended, timeout) == Wait::TimedOut {
                 return false;
             }
@@ -136,7 +151,7 @@ impl<F: Futex> ForkLock<F> {
         let own = held_by(self.process());
         // The parent's mark is an orphan's.
         *held = Held(own);
-        self.lock_slow(own, Timeout::Never);
+        self.lock_slow(own, Timeout::Never, || false);
     }
 
     /// Marks the lock as contended, for a thread that waits and does not sleep on its word: the holder's
@@ -180,6 +195,16 @@ impl<F: Futex> ForkLock<F> {
         // Acquire: partner of the release in `mark`.
         step!(collect_lock_mark_acquire, fence(Ordering::Acquire));
         step!(collect_lock_wake, F::wake(&self.word, 1));
+    }
+
+    /// Has all threads that sleep on the lock's word look again whether they give up. The caller has
+    /// acquired the mark of those whose answer it has changed.
+    pub(super) fn wake_all(&self) {
+        // Relaxed: as said above. Where an unlock has taken the mark away, it has woken one of them, which
+        // passes the wake on.
+        if self.word.load(Ordering::Relaxed) & CONTENDED != 0 {
+            F::wake(&self.word, ALL);
+        }
     }
 
     /// Returns true if a thread of this process holds the lock. If not, what the last holder did is

@@ -1490,6 +1490,36 @@ mutants! {
     queue_closed_acquire {
         loom: collect::queue::loom_tests::closing,
     }
+    /// The look of a thread that pops, and waits for the lock, whether the queue is closed and empty.
+    queue_over {
+        queue_takers: pops_behind_an_idle_consumer_end_when_the_queue_is_closed,
+    }
+    /// The order of such a thread's mark and its look (relaxed instead).
+    queue_over_order {
+        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_of_a_queue_that_is_closed,
+    }
+    /// The order by which a consumer shows that the closed queue is empty (relaxed instead).
+    queue_shows_order {
+        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_that_finds_the_closed_queue_empty,
+    }
+    /// The wake of such threads where the queue is closed.
+    queue_close_poppers {
+        queue_takers: pops_behind_an_idle_consumer_end_when_the_queue_is_closed,
+        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_of_a_queue_that_is_closed,
+    }
+    /// The wake of such threads by a consumer that finds the closed queue empty.
+    queue_over_poppers {
+        queue_takers: pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty,
+        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_that_finds_the_closed_queue_empty,
+    }
+    /// The telling of threads that take all by a consumer that finds the closed queue empty.
+    queue_over_takers {
+        queue_takers: pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty,
+    }
+    /// The passing on of a wake by a thread that gives up.
+    collect_lock_pass_on {
+        loom: collect::queue::loom_tests::pops_behind_a_consumer_that_comes_again,
+    }
     /// The look of a thread that takes all whether the queue is empty.
     queue_taker_look {
         queue_takers: a_taker_passes_a_consumer_that_sleeps,

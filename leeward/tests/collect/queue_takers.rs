@@ -130,3 +130,57 @@ fn an_empty_queue_of_a_forgotten_consumer_has_nothing_to_take() {
     queue.push(1);
     assert_eq!(queue.try_pop(), TryPop::Busy);
 }
+
+fn pops(queue: &Shared) -> JoinHandle<Option<u32>> {
+    let queue = queue.clone();
+    sleeps(move || queue.pop())
+}
+
+/// Threads that pop wait for a consumer that does nothing; then the empty queue is closed.
+#[test]
+fn pops_behind_an_idle_consumer_end_when_the_queue_is_closed() {
+    let _watchdog = Watchdog::new("pops behind an idle consumer");
+    let queue = queue_of([]);
+    let consumer = queue.consumer();
+    let poppers = [pops(&queue), pops(&queue)];
+    queue.close();
+    assert_eq!(poppers.map(|popper| popper.join().unwrap()), [None, None]);
+    // And one that comes later.
+    assert_eq!((queue.pop(), queue.pop_for(patience())), (None, None));
+    drop(consumer);
+}
+
+/// A consumer takes the last value of a closed queue, and finds it empty: it may wait or not.
+#[test]
+fn pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty() {
+    let _watchdog = Watchdog::new("a consumer that finds the closed queue empty");
+    for waits in [false, true] {
+        let queue = queue_of([1]);
+        queue.close();
+        let mut consumer = queue.consumer();
+        let poppers = [pops(&queue), pops(&queue)];
+        let taker = takes(&queue);
+        assert_eq!(consumer.pop(), Some(1));
+        if waits {
+            assert_eq!(consumer.pop(), None);
+        } else {
+            assert!(consumer.try_pop().is_empty());
+        }
+        assert_eq!(poppers.map(|popper| popper.join().unwrap()), [None, None]);
+        assert_eq!(taker.join().unwrap(), []);
+        drop(consumer);
+    }
+}
+
+/// What was pushed before the queue was closed is popped by a thread that waited for a consumer.
+#[test]
+fn a_pop_behind_a_consumer_of_a_closed_queue_takes_what_is_left() {
+    let _watchdog = Watchdog::new("a pop takes what is left");
+    let queue = queue_of([1, 2]);
+    let mut consumer = queue.consumer();
+    let popper = pops(&queue);
+    queue.close();
+    assert_eq!(consumer.pop(), Some(1));
+    drop(consumer);
+    assert_eq!((popper.join().unwrap(), queue.pop()), (Some(2), None));
+}

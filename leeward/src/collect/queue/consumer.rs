@@ -16,7 +16,8 @@ use crate::raw::spin_budget::SpinBudget;
 /// A consumer pops without an atomic operation that others see: one load and one store, where a
 /// value is there. Other threads that pop or ask for a consumer wait until it is dropped; `try_pop`
 /// says [`Busy`](TryPop::Busy). Those that take all values (`pop_all`, a splice from the queue) wait
-/// until it is dropped or finds the queue empty. Producers do not notice it.
+/// until it is dropped or finds the queue empty, as do those that pop from a queue that is closed; what
+/// is closed when it is empty holds them up no longer. Producers do not notice it.
 ///
 /// ```
 /// use leeward::collect::Queue;
@@ -27,8 +28,9 @@ use crate::raw::spin_budget::SpinBudget;
 ///
 /// # A consumer that is forgotten
 /// The right is given up by the destructor. If that does not run
-/// ([`mem::forget`](std::mem::forget)), no thread pops any more: `pop` and `consumer` wait for ever;
-/// so do `pop_all` and a splice from the queue, and `try_pop` says `Busy`, unless the queue is empty.
+/// ([`mem::forget`](std::mem::forget)), no thread pops any more: `consumer` waits for ever, and so does
+/// `pop`, unless the queue is closed and empty; so do `pop_all` and a splice from the queue, and
+/// `try_pop` says `Busy`, unless the queue is empty.
 /// Pushes go on, and the queue may be dropped or turned into an iterator.
 ///
 /// # Fork
@@ -45,6 +47,14 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     #[inline]
     pub(super) fn new(core: &'a Core<T, F>, lock: &'a ForkLock<F>, timeout: Timeout) -> Option<Self> {
         let held = lock.lock(timeout)?;
+        Some(Consumer { core, lock, held })
+    }
+
+    /// Waits for the lock, for a thread that pops one value; `None`: the time is up, or the queue was closed
+    /// and empty meanwhile.
+    #[inline]
+    pub(super) fn new_unless_over(core: &'a Core<T, F>, lock: &'a ForkLock<F>, timeout: Timeout) -> Option<Self> {
+        let held = lock.lock_unless(timeout, || check!(queue_over, core.is_over()))?;
         Some(Consumer { core, lock, held })
     }
 
@@ -130,6 +140,9 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
             Found::Empty(_) => {
                 // A look without an order may miss a taker that comes now. The next one finds it.
                 step!(queue_taker_try, self.core.takers().tell::<F>());
+                if self.core.is_closed() {
+                    self.is_over();
+                }
                 TryPop::Empty
             }
             Found::Gap(gap) => self.try_pop_in_gap(gap),
@@ -178,6 +191,14 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
         unsafe { self.core.abandon(gap) };
     }
 
+    /// Has threads that wait behind this one look again: the queue is closed, and was found empty.
+    #[cold]
+    fn is_over(&self) {
+        self.core.shows_empty();
+        step!(queue_over_takers, self.core.takers().tell::<F>());
+        step!(queue_over_poppers, self.lock.wake_all());
+    }
+
     /// Waits until there is a value, and takes it. `None`: the time is up, or the queue is closed
     /// and empty.
     #[cold]
@@ -190,7 +211,11 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
             let is_closed = self.core.is_closed();
             match self.take() {
                 Found::Value(value) => break Some(value),
-                Found::Empty(_) if is_closed || is_late => break None,
+                Found::Empty(_) if is_closed => {
+                    self.is_over();
+                    break None;
+                }
+                Found::Empty(_) if is_late => break None,
                 Found::Empty(tail) => {
                     if budget.pause::<F>() {
                         continue;

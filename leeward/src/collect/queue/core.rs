@@ -292,7 +292,24 @@ impl<T, F: Futex> Core<T, F> {
         self.is_empty()
     }
 
-    /// Closes the queue.
+    /// Returns true if the queue is closed and empty, for a thread that has said that it waits for the lock
+    /// to pop.
+    pub(super) fn is_over(&self) -> bool {
+        // AcqRel: the operations on the tail, this one and those of `close` and `shows_empty`, come one
+        // after the other. If this one is first, the other thread finds the mark of the lock, and wakes. If
+        // it is second, the queue is found closed, or empty.
+        self.tail.0.fetch_add(0, order!(AcqRel, queue_over_order => Relaxed));
+        // Closed first: what was pushed before is found.
+        self.is_closed() && self.is_empty()
+    }
+
+    /// Publishes that the consumer has found the queue empty, to threads that have said that they wait.
+    pub(super) fn shows_empty(&self) {
+        // AcqRel: partner of `is_over` and `is_empty_for_taker`, as said there.
+        self.tail.0.fetch_add(0, order!(AcqRel, queue_shows_order => Relaxed));
+    }
+
+    /// Closes the queue. The caller then wakes those that wait for the lock.
     pub(super) fn close(&self) {
         // Release: partner of the acquire in `is_closed`.
         self.front.0.closed.store(1, Ordering::Release);

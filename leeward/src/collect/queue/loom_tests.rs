@@ -211,6 +211,51 @@ fn a_taker_and_a_consumer_that_leaves() {
     });
 }
 
+/// A thread that pops waits for a consumer that is there for ever, of a queue that is closed.
+#[test]
+fn a_pop_behind_a_consumer_of_a_queue_that_is_closed() {
+    explore(3, |shared| {
+        let consumer = shared.queue.consumer();
+        let pops = beside(&shared, |shared| assert_eq!(shared.queue.pop(), None));
+        shared.queue.close();
+        pops.join().unwrap();
+        drop(consumer);
+    });
+}
+
+/// A thread that pops waits for a consumer that finds the closed queue empty, and stays.
+#[test]
+fn a_pop_behind_a_consumer_that_finds_the_closed_queue_empty() {
+    explore(3, |shared| {
+        shared.push(0);
+        shared.queue.close();
+        let mut consumer = shared.queue.consumer();
+        let pops = beside(&shared, |shared| assert_eq!(shared.queue.pop(), None));
+        shared.seen(consumer.pop().unwrap());
+        assert_eq!(consumer.pop(), None);
+        pops.join().unwrap();
+        drop(consumer);
+    });
+}
+
+/// Two threads that pop wait for a consumer that takes the last value and leaves. Another consumer takes
+/// the lock before the one that was woken, and stays.
+#[test]
+fn pops_behind_a_consumer_that_comes_again() {
+    explore(2, |shared| {
+        shared.push(0);
+        shared.queue.close();
+        let mut consumer = shared.queue.consumer();
+        let pops = |shared: &Shared| assert_eq!(shared.queue.pop(), None);
+        let poppers = [beside(&shared, pops), beside(&shared, pops)];
+        shared.seen(consumer.pop().unwrap());
+        drop(consumer);
+        let consumer = shared.queue.consumer();
+        poppers.map(|popper| popper.join().unwrap());
+        drop(consumer);
+    });
+}
+
 /// A queue that is never empty, and whose front's block comes again as the tail's.
 #[test]
 fn a_look_at_a_queue_whose_block_comes_again() {

@@ -11,6 +11,7 @@ use crate::atomic::const_fn;
 use crate::collect::fork_lock::ForkLock;
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Deadline, Futex, Private, Timeout};
+use crate::mutant::step;
 
 /// A queue of values without a capacity: any thread pushes and never waits, any thread pops, and a
 /// thread that pops may sleep until there is a value.
@@ -44,7 +45,7 @@ use crate::futex::{Deadline, Futex, Private, Timeout};
 ///
 /// # Closing
 /// Producers have no handles, so the queue cannot know that they are gone. [`close`](Self::close)
-/// says so: from then on a pop does not wait, and returns `None` when the queue is empty. Pushing
+/// says so: from then on a pop waits for no value, and returns `None` when the queue is empty. Pushing
 /// stays possible, since refusing it would cost each push a look and a way to fail; the values are
 /// there for later pops, or are dropped with the queue.
 ///
@@ -127,7 +128,9 @@ impl<T, F: Futex> Queue<T, F> {
     /// Takes the first value, waiting until there is one; `None`: the queue is
     /// [closed](Self::close) and empty.
     ///
-    /// While it waits it has the consumers' lock: other threads that pop wait behind it.
+    /// While it waits it has the consumers' lock: other threads that pop wait behind it. A thread that
+    /// waits behind another one, or behind a [`Consumer`], returns when the queue is closed and empty: at
+    /// once, if it is empty when it is closed; else when the other thread finds it empty, or is done.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         self.pop_timeout(Timeout::Never)
@@ -154,7 +157,7 @@ impl<T, F: Futex> Queue<T, F> {
 
     #[inline]
     fn pop_timeout(&self, timeout: Timeout) -> Option<T> {
-        Consumer::new(&self.core, &self.lock, timeout)?.pop_timeout(timeout)
+        Consumer::new_unless_over(&self.core, &self.lock, timeout)?.pop_timeout(timeout)
     }
 
     /// Takes the first value, if that is possible without waiting: for a value, for a thread that
@@ -240,6 +243,8 @@ impl<T, F: Futex> Queue<T, F> {
     /// Closing twice does nothing.
     pub fn close(&self) {
         self.core.close();
+        // Those that wait for the lock to pop wait no longer, if the queue is empty.
+        step!(queue_close_poppers, self.lock.wake_all());
     }
 
     /// Returns true if the queue is closed.
