@@ -431,6 +431,10 @@ mutants! {
     limit_waits {
         defer: limits::who_waits_for_ever_is_bounded,
     }
+    /// The report of an inlined reader by a caller beyond the limit.
+    inlined_reported {
+        inlined: callers_beyond_the_limit_report_readers,
+    }
     /// The wake of callers at the limit when it is changed.
     set_limit_wake {
         defer: limits::may_be_raised_under_a_caller_that_waits,

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::rcu::c::{self, Bp, Mb, Memb, Qsbr, RawDomain, Refused, Served};
-use leeward::rcu::{Domain, RcuCell};
+use leeward::rcu::{Domain, Limit, Policy, RcuCell};
 
 /// Held by each test, since the domains are the process's.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -193,6 +193,9 @@ fn ends_by(waiting: thread::JoinHandle<()>, announce: impl Fn()) {
     waiting.join().unwrap();
 }
 
+/// The number of the thread that was started last by [`holder`].
+static HOLDER: AtomicU32 = AtomicU32::new(0);
+
 /// Starts a thread that is inside `depth` sections, until something is sent to it.
 fn holder<F: Flavour>(depth: u32) -> impl FnOnce() {
     let (inside, is_inside) = channel();
@@ -200,6 +203,8 @@ fn holder<F: Flavour>(depth: u32) -> impl FnOnce() {
     let thread = thread::spawn(move || {
         F::enroll();
         (0..depth).for_each(|_| F::lock());
+        // SAFETY: takes no pointer.
+        HOLDER.store(unsafe { libc::gettid() } as u32, Ordering::SeqCst);
         inside.send(()).unwrap();
         leaves.recv().unwrap();
         (0..depth).for_each(|_| F::unlock());
@@ -492,6 +497,39 @@ fn stalls_are_reported() {
     }
     extern "C-unwind" fn quiet(_: *const c::CStall) {}
     in_each_flavour("stalls", [stalls::<Memb>, stalls::<Mb>, stalls::<Bp>]);
+}
+
+/// A caller that goes on beyond the domain's limit reports the reader that is in the way.
+#[test]
+fn callers_beyond_the_limit_report_readers() {
+    static REPORTED: AtomicU32 = AtomicU32::new(0);
+    extern "C-unwind" fn note(stall: *const c::CStall) {
+        // SAFETY: the library's, for the time of the call.
+        let stall = unsafe { &*stall };
+        if stall.is_beyond_limit != 0 {
+            REPORTED.store(stall.thread, Ordering::SeqCst);
+        }
+    }
+    fn reports<F: Flavour>() {
+        let wait = Duration::from_millis(1);
+        F::raw().set_stall_limit(Some(wait), Some(note));
+        let before = F::limit();
+        for policy in [Policy::Wait(wait), Policy::Expedite(wait)] {
+            F::set_limit(Limit { callbacks: 1, policy, ..Limit::default() });
+            let leave = holder::<F>(1);
+            REPORTED.store(0, Ordering::SeqCst);
+            eventually("a caller reports", || {
+                F::defer(|| ());
+                REPORTED.load(Ordering::SeqCst) != 0
+            });
+            assert_eq!(REPORTED.load(Ordering::SeqCst), HOLDER.load(Ordering::SeqCst));
+            leave();
+            F::barrier();
+        }
+        F::set_limit(before);
+        F::raw().set_stall_limit(None, None);
+    }
+    in_each_flavour("callers beyond the limit", [reports::<Memb>, reports::<Mb>, reports::<Bp>]);
 }
 
 /// Readers of both kinds, old and new threads of each, beside writers who free what they replaced.

@@ -63,7 +63,9 @@ impl Grace {
     pub(super) fn blocking_inlined(&self, epoch: u64) -> Option<&Slot> {
         self.inlined.served()?;
         let look = self.look();
-        self.registry.slots().find(|slot| check!(inlined_scan, slot.inlined.is_blocking(&look, epoch)))
+        let found = self.registry.slots().find(|slot| check!(inlined_scan, slot.inlined.is_blocking(&look, epoch)));
+        self.inlined.note_found(found);
+        found
     }
 
     /// Spins for a moment, in which short sections end. Returns true if no inlined reader is in the way.

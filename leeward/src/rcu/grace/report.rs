@@ -8,10 +8,11 @@ use super::super::stall;
 use super::Grace;
 use crate::atomic::Ordering;
 use crate::futex;
+use crate::mutant::check;
 
 impl Grace {
-    /// Reports the reader that is in the way of the grace period that runs, for a caller that
-    /// waited for `least` and found the domain beyond its limit all the same.
+    /// Reports the reader, of whatever kind, that is in the way of the grace period that runs, for a
+    /// caller that waited for `least` and found the domain beyond its limit all the same.
     ///
     /// Reports only if that grace period has slept for at least as long, or (`slept`) was the
     /// caller's own; and once in the time after which stalls are reported.
@@ -28,7 +29,10 @@ impl Grace {
             return;
         };
         let epoch = self.epoch.0.load(Ordering::Relaxed);
-        let Some(slot) = self.registry.slots().find(|slot| slot.is_blocking(epoch)) else { return };
+        // Inlined readers come last, as in the scan: of them, what the leader has found is known.
+        let own = self.registry.slots().find(|slot| slot.is_blocking(epoch));
+        let inlined = || self.inlined.last_found().filter(|_| check!(inlined_reported, true));
+        let Some(slot) = own.or_else(inlined) else { return };
         let after = nanos(now.saturating_add(pause));
         if self.next_report.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
