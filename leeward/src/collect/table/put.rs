@@ -8,6 +8,10 @@ use crate::mutant::{mutated, order};
 
 /// Puts a node into a free slot of the line `index` or of its overflow lines, and returns the
 /// line's new word. The line is locked, or the table is not published yet.
+///
+/// It goes through the overflow lines up to one that has room. Its callers have gone through all of
+/// them, which they do to find what has the node's hash: a note of where there is room, which each
+/// removal would have to take back, would spare the last of these walks and no order of growth.
 #[inline]
 pub(super) fn put(table: &Table, index: usize, tags: Tags, hash: u64, node: *mut ()) -> Result<Tags, NoMemory> {
     let Some(slot) = tags.free() else { return put_further(table, index, tags, hash, node) };
