@@ -1345,6 +1345,10 @@ mutants! {
     ordered_reserve_apart {
         refused_memory: in_turn::ordered::what_was_taken_out_is_freed_without_memory,
     }
+    /// The letting go of a shard by a comparison of maps that would wait for a shard of the other.
+    shard_compare_waits {
+        shard_map: compared::a_comparison_waits_with_nothing_locked,
+    }
     /// The retiring of what a writer has unlinked.
     ordered_retire {
         ordered_map: drops::everything_is_dropped_once,

@@ -4,6 +4,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(target_os = "linux")]
+#[path = "shard_map/compared.rs"]
+mod compared;
 #[path = "shard_map/user_code.rs"]
 mod user_code;
 

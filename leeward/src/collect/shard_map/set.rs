@@ -184,6 +184,16 @@ impl<K: Clone, S: Clone> Clone for ShardSet<K, S> {
     }
 }
 
+/// Compares the keys of two sets, as [`ShardMap`] compares entries.
+impl<K: Eq + Hash, S: BuildHasher> PartialEq for ShardSet<K, S> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.map == other.map
+    }
+}
+
+impl<K: Eq + Hash, S: BuildHasher> Eq for ShardSet<K, S> {}
+
 impl<K: fmt::Debug, S> fmt::Debug for ShardSet<K, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut set = f.debug_set();

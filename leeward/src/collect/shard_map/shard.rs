@@ -79,6 +79,11 @@ impl<T> Shard<T> {
         self.lock.try_lock_shared().then(|| self.noted())
     }
 
+    /// Locks the shard for reading unless a writer has it. Other writers may wait.
+    pub(super) fn try_read_past_waiting(&self) -> Option<ReadGuard<'_, T>> {
+        self.lock.try_lock_shared_recursive().then(|| self.noted())
+    }
+
     /// Sees to it that the thread finds a read lock that it has taken. Returns true if the thread's
     /// list has it then.
     fn note_read(&self) -> bool {

@@ -7,6 +7,7 @@ use super::iter::{IntoIter, Iter};
 use super::map::ShardMap;
 use super::multiple::RefMulti;
 use super::shard::Shard;
+use crate::mutant::mutated;
 
 impl<K: Eq + Hash, V, S: BuildHasher + Default> Default for ShardMap<K, V, S> {
     fn default() -> Self {
@@ -21,6 +22,55 @@ impl<K: Clone, V: Clone, S: Clone> Clone for ShardMap<K, V, S> {
     fn clone(&self) -> Self {
         let shards = self.shards.iter().map(|shard| Shard::new(shard.read().table().clone())).collect();
         ShardMap::of_shards(shards, self.hasher.clone())
+    }
+}
+
+/// Compares the entries of two maps, shard after shard, each at a moment of its own: the answer means
+/// something if the maps do not change meanwhile. A map may be compared with itself.
+///
+/// `Hash`, `Eq` and `PartialEq` of keys and values run while one shard of each map is locked for reading.
+/// The call waits for a lock only while it holds none: two threads may compare the same maps crosswise,
+/// beside writers, and a thread that has locked a shard of one map may write the other. If a writer has
+/// a shard, the comparison of the other map's shard begins again once the writer is done.
+///
+/// # Panics
+/// If the thread has locked a shard of either map for writing.
+impl<K: Eq + Hash, V: PartialEq, S: BuildHasher> PartialEq for ShardMap<K, V, S> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.shards.iter().all(|shard| {
+                loop {
+                    match other.has_all_of(shard) {
+                        Ok(has_all) => return has_all,
+                        Err(written) => drop(written.read()),
+                    }
+                }
+            })
+    }
+}
+
+impl<K: Eq + Hash, V: Eq, S: BuildHasher> Eq for ShardMap<K, V, S> {}
+
+impl<K: Eq + Hash, V: PartialEq, S: BuildHasher> ShardMap<K, V, S> {
+    /// Returns true if the map has all entries of another map's shard.
+    ///
+    /// # Errors
+    /// The shard of this map that a writer has. No shard is locked then.
+    #[track_caller]
+    fn has_all_of(&self, shard: &Shard<(K, V)>) -> Result<bool, &Shard<(K, V)>> {
+        let guard = shard.read();
+        for (key, value) in guard.table() {
+            let hash = self.hash(key);
+            let own = self.shard(hash);
+            let read = own.try_read_past_waiting();
+            let read = if mutated!(shard_compare_waits) { read.or_else(|| Some(own.read())) } else { read };
+            let Some(read) = read else { return Err(own) };
+            if read.table().find(hash, |entry| entry.0 == *key).is_none_or(|entry| entry.1 != *value) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
