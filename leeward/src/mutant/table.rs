@@ -68,6 +68,10 @@ mutants! {
         model: model::inlined::a_count_that_goes,
         loom: rcu::loom_tests::inlined::a_reader_that_goes,
     }
+    /// The nap of a leader between two looks at inlined readers that wake nobody.
+    inlined_naps {
+        inlined: priorities::a_real_time_writer_beside_an_ordinary_reader if real_time,
+    }
     /// The end of an inlined reader when its thread exits or unregisters.
     inlined_exit {
         inlined: an_exit_inside_a_section,

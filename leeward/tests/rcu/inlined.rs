@@ -7,6 +7,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "inlined/priorities.rs"]
+mod priorities;
 
 use common::*;
 

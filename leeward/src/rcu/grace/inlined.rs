@@ -94,7 +94,7 @@ impl Grace {
             self.counts.sleeps.add(1);
             let until = timeout.min(watch.timeout());
             if !served.is_woken() || wakes >= WAKES {
-                nap(Timeout::after::<Private>(time).min(until));
+                step!(inlined_naps, nap(Timeout::after::<Private>(time).min(until)));
                 time = NAPS.1.min(2 * time);
             }
             if served.is_woken() {
