@@ -86,6 +86,15 @@ COLD __attribute__((__noreturn__)) static void give_up(const char *what)
 /* True if the calling thread is registered, by a call or by a section. */
 #define IS_REGISTERED (LEE_1_URCU_SLOT != &lee_1_unregistered)
 
+/*
+ * Returns how many guards of Rust the calling thread has open: ForC in leeward's rcu/for_c.rs. Nothing here
+ * may end what they protect.
+ */
+static inline uint64_t guards_of_rust(void)
+{
+    return LEE_1_URCU_SLOT->rest[4];
+}
+
 #if defined(SERVES_INLINED) && !defined(LEE_1_URCU_IS_QSBR)
 void rcu_read_lock(void);
 void rcu_read_unlock(void);

@@ -90,6 +90,8 @@ EXPORT void synchronize_rcu(void)
         return;
     if (refusal != EDEADLK)
         give_up(NAME(synchronize_rcu) ": neither membarrier nor signals can reach the readers of this process");
+    if (guards_of_rust() != 0)
+        give_up(NAME(synchronize_rcu) " cannot wait beside a guard of Rust that the thread has open, nor return");
 #ifndef LEE_1_URCU_IS_QSBR
     synchronize_inside();
 #endif

@@ -225,7 +225,7 @@ static void tidy(void)
         return;
     report("a callback returned inside a read section, which is ended");
     suspend_inlined();
-    while (_rcu_read_ongoing())
+    while ((uint64_t)_rcu_read_ongoing() > guards_of_rust())
         _rcu_read_unlock();
 #endif
 }

@@ -14,11 +14,14 @@ pub(super) struct ForC {
     home: AtomicPtr<()>,
     /// The next slot of the same thread, for its exit.
     next: AtomicPtr<()>,
-    /// The number of open guards of Rust, which outlive their thread where they are leaked.
+    /// The number of open guards of Rust, which outlive their thread where they are leaked. The libraries
+    /// that stand in for liburcu's look at it.
     guards: AtomicU64,
     /// 1: the thread has unregistered, and keeps the slot for the next time.
     is_idle: AtomicU32,
 }
+
+const _: () = assert!(core::mem::offset_of!(ForC, guards) == 2 * size_of::<*const ()>());
 
 impl ForC {
     pub(super) const fn new() -> ForC {

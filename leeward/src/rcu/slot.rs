@@ -74,6 +74,7 @@ const _: () = assert!(
         && core::mem::offset_of!(Slot, extra) == 8
         && core::mem::offset_of!(Slot, waited) == 16
         && core::mem::offset_of!(Slot, owner) == 24
+        && core::mem::offset_of!(Slot, for_c) == 48
         && core::mem::offset_of!(Slot, inlined) == 80
 );
 

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use leeward::rcu::c::{Memb, Qsbr};
 use leeward::rcu::{Domain, Guard, RcuCell};
 
+#[cfg(has_inlined)]
+mod inlined;
+
 // The functions behind the C part's inline ones.
 use leeward_capi as _;
 
@@ -245,6 +248,8 @@ fn main() {
     publishing();
     a_cell_in_a_section_of_c();
     quiescent_states();
+    #[cfg(has_inlined)]
+    inlined::all();
     threads_that_end();
     println!("mixed: ok");
 }
