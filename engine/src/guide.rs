@@ -21,6 +21,7 @@ macro_rules! page {
             "[membarrier.md]: crate::guide::membarrier\n",
             "[barriers-by-architecture.md]: crate::guide::barriers_by_architecture\n",
             "[parking.md]: crate::guide::parking\n",
+            "[parking-handlers.md]: crate::guide::parking_handlers\n",
             "[small.md]: crate::guide::small\n",
             "[library-os.md]: crate::guide::library_os\n",
             "[unikernel.md]: crate::guide::unikernel\n",
@@ -45,6 +46,7 @@ page!(robust, "robust.md");
 page!(membarrier, "membarrier.md");
 page!(barriers_by_architecture, "barriers-by-architecture.md");
 page!(parking, "parking.md");
+page!(parking_handlers, "parking-handlers.md");
 page!(small, "small.md");
 page!(library_os, "library-os.md");
 page!(unikernel, "unikernel.md");
