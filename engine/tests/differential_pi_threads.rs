@@ -9,6 +9,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
+#[path = "common/calls.rs"]
+mod calls;
 #[path = "common/differential.rs"]
 mod differential;
 #[path = "common/guest.rs"]
@@ -18,15 +20,17 @@ mod pi_calls;
 #[path = "common/pi_worker.rs"]
 mod pi_worker;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use differential::{Random, seeds, summary};
+use calls::{PRIVATE, prepare, time};
+use differential::{Random, agree_always, difference, seeds, summary};
 use guest::{Guest, Page, kernel};
-use leeward_engine::Engine;
 use leeward_engine::abi::{FUTEX_OWNER_DIED, FUTEX_TID_MASK, FUTEX_WAITERS, Numbers};
+use leeward_engine::{Config, Engine, Heap};
 use pi_calls::*;
 use pi_worker::{Asker, BUSY, Worker};
 
@@ -276,7 +280,7 @@ fn ask_again(engine: &Engine<Guest>, guest: &Guest, call: [u64; 6]) -> i64 {
         return engine.robust_syscall(guest, &Numbers::X86_64, set, [call[0], 24, 0, 0, 0, 0]).unwrap();
     }
     loop {
-        let answer = ask(engine, guest, call);
+        let answer = engine.syscall(guest, &Numbers::X86_64, Numbers::X86_64.futex, call).unwrap();
         let again = Numbers::X86_64.restarts_always(Numbers::X86_64.futex, call);
         if answer != -i64::from(libc::EINTR) || !again {
             return answer;
@@ -293,7 +297,10 @@ fn run(
     ask: Asker,
     at_exit: Arc<dyn Fn() + Send + Sync>,
 ) -> Vec<String> {
-    prepare(guest, &[0; WORDS as usize]);
+    prepare(guest);
+    for page in [Page::Writable, Page::Object] {
+        (0..WORDS).for_each(|word| guest.store(guest.address(page) + 4 * word, 0));
+    }
     let mut run = Run { guest: guest.clone(), workers: vec![], ask, at_exit, names: vec![], shared };
     for _ in 0..WORKERS {
         let worker = run.born();
@@ -315,15 +322,13 @@ fn threads_get_the_kernels_locks() {
     let count = seeds.end - seeds.start;
     handle_signals();
     let guest = Arc::new(Guest::new());
-    let answers = Mutex::new(BTreeMap::<i64, u64>::new());
+    let answers = RefCell::new(BTreeMap::<i64, u64>::new());
     for seed in seeds {
-        let mut script = steps(&mut Random(seed));
         // Numbers are reused.
-        let dead = dead();
-        let compare = |script: &[(usize, Step)]| {
-            let shared = seed % 2 == 0;
+        let (shared, dead) = (seed % 2 == 0, dead());
+        agree_always(seed, &steps(&mut Random(seed)), |script| {
             let theirs = run(&guest, script, shared, dead, Arc::new(kernel_or_list), Arc::new(|| ()));
-            let engine = Arc::new(new_engine());
+            let engine: Arc<Engine<Guest>> = Arc::new(Engine::new(Config::for_processors(1, 11), Heap).unwrap());
             let (e, g) = (engine.clone(), guest.clone());
             let at_exit = Arc::new(move || {
                 g.exits();
@@ -333,36 +338,16 @@ fn threads_get_the_kernels_locks() {
             let (e, g) = (engine.clone(), guest.clone());
             let ours = run(&guest, script, shared, dead, Arc::new(move |call| ask_again(&e, &g, call)), at_exit);
             assert_eq!(engine.stats(&*guest).waiters, 0);
-            (theirs, ours)
-        };
-        let (theirs, ours) = compare(&script);
-        for line in &ours {
-            let (_, states) = line.split_once(": [").unwrap();
-            let first = states.split('"').nth(1).unwrap();
-            *answers.lock().unwrap().entry(first.parse().unwrap_or(1)).or_default() += 1;
-        }
-        if theirs == ours {
-            continue;
-        }
-        let first = format!("the kernel:\n{}\nthe engine:\n{}", theirs.join("\n"), ours.join("\n"));
-        for i in (0..script.len()).rev() {
-            let mut fewer = script.clone();
-            fewer.remove(i);
-            let (theirs, ours) = compare(&fewer);
-            if theirs != ours {
-                script = fewer;
+            for line in &ours {
+                let (_, states) = line.split_once(": [").unwrap();
+                let first = states.split('"').nth(1).unwrap();
+                *answers.borrow_mut().entry(first.parse().unwrap_or(1)).or_default() += 1;
             }
-        }
-        let (theirs, ours) = compare(&script);
-        panic!(
-            "seed {seed}: at first\n{first}\nby a script that is as short as it gets:\nthe \
-             kernel:\n{}\nthe engine:\n{}",
-            theirs.join("\n"),
-            ours.join("\n")
-        );
+            difference(&theirs, &ours)
+        });
     }
     summary(&format!(
         "priority inheritance, {WORKERS} threads: {count} scripts agree; answers: {:?} (1: it slept)",
-        answers.lock().unwrap()
+        answers.borrow()
     ));
 }

@@ -13,10 +13,10 @@ mod differential;
 #[path = "common/guest.rs"]
 mod guest;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use differential::{Random, Script, Waiter, agree, seeds, summary, without_one};
-
+use differential::{Random, Steps, Waiter, agree, seeds, summary, without};
 use guest::{Guest, PAGE, Page, compat_system, put, serves_compat, system};
 use leeward_engine::abi::Numbers;
 use leeward_engine::{Config, Engine, Heap, ROBUST_LIST_LIMIT};
@@ -61,18 +61,29 @@ struct Death {
     waits: Vec<u64>,
 }
 
-impl Script for Death {
-    fn shorter(&self) -> Vec<Death> {
-        let list = without_one(&self.list).map(|list| Death { list, ..self.clone() });
-        let mut all: Vec<_> =
-            list.chain(without_one(&self.waits).map(|waits| Death { waits, ..self.clone() })).collect();
-        if self.last.0 != Pointer::Head {
-            all.push(Death { last: (Pointer::Head, false), ..self.clone() });
+impl Death {
+    /// Returns true for the last pointer and for the pending one, if it can be left out.
+    fn ends(&self) -> [bool; 2] {
+        [self.last.0 != Pointer::Head, self.pending.0 != Pointer::Null]
+    }
+}
+
+impl Steps for Death {
+    fn count(&self) -> usize {
+        self.list.len() + self.waits.len() + self.ends().into_iter().filter(|there| *there).count()
+    }
+
+    fn without(&self, places: Range<usize>) -> Death {
+        let (list, waits) = (without(&self.list, 0, &places), without(&self.waits, self.list.len(), &places));
+        let mut fewer = Death { list, waits, ..self.clone() };
+        let (first, [has_last, _]) = (self.list.len() + self.waits.len(), self.ends());
+        if has_last && places.contains(&first) {
+            fewer.last = (Pointer::Head, false);
         }
-        if self.pending.0 != Pointer::Null {
-            all.push(Death { pending: (Pointer::Null, false), ..self.clone() });
+        if places.contains(&(first + usize::from(has_last))) {
+            fewer.pending = (Pointer::Null, false);
         }
-        all
+        fewer
     }
 }
 

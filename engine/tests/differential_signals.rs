@@ -16,11 +16,12 @@ mod differential;
 #[path = "common/guest.rs"]
 mod guest;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use differential::{Random, Script, Waiter, agree, difference, seeds, summary, without_one};
+use differential::{Random, Steps, Waiter, agree, difference, seeds, summary};
 use guest::{Guest, Page, put, put_waitv, system};
 use leeward_engine::abi::Numbers;
 use leeward_engine::parking::now;
@@ -63,9 +64,13 @@ struct Signals {
     events: Vec<Event>,
 }
 
-impl Script for Signals {
-    fn shorter(&self) -> Vec<Signals> {
-        without_one(&self.events).map(|events| Signals { events, ..self.clone() }).collect()
+impl Steps for Signals {
+    fn count(&self) -> usize {
+        self.events.len()
+    }
+
+    fn without(&self, places: Range<usize>) -> Signals {
+        Signals { events: self.events.without(places), ..self.clone() }
     }
 }
 

@@ -1,18 +1,25 @@
 //! What the tests beside the kernel have in common: choices from a seed, the number of scripts,
 //! shortening and printing a script that does not agree, and threads that are known to sleep.
+//!
+//! The generator of choices and the shortening are those of `leeward-conform`'s random sequences.
 
 // Each test program uses its part.
 #![allow(dead_code, unused_imports)]
 
 #[path = "../../../conform/src/sequences/random.rs"]
 mod random;
+#[path = "../../../conform/src/sequences/shorten.rs"]
+mod shorten;
 
 use std::fmt::Debug;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use random::Random;
+pub use shorten::Steps;
+use shorten::shortened;
 
 fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
@@ -20,7 +27,7 @@ fn setting(name: &str, usual: u64) -> u64 {
 
 /// Returns the scripts' seeds: `LEEWARD_SEQUENCES` of them (`usual` without), from `LEEWARD_SEED`
 /// (1) on.
-pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub fn seeds(usual: u64) -> Range<u64> {
     let first = setting("LEEWARD_SEED", 1);
     first..first + setting("LEEWARD_SEQUENCES", usual)
 }
@@ -30,35 +37,45 @@ pub fn summary(line: &str) {
     _ = writeln!(std::io::stderr(), "  beside the kernel: {line}");
 }
 
-/// A script that is run on the kernel and on the engine.
-pub trait Script: Clone + Debug {
-    /// Returns the scripts that are this one with one part left out, each in turn.
-    fn shorter(&self) -> Vec<Self>;
+/// A list is a script whose parts are its elements.
+impl<T: Clone> Steps for Vec<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn without(&self, places: Range<usize>) -> Vec<T> {
+        without(self, 0, &places)
+    }
 }
 
-/// Returns the lists that are this one with one element left out, each in turn.
-pub fn without_one<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> + '_ {
-    (0..list.len()).map(|i| {
-        let mut fewer = list.to_vec();
-        fewer.remove(i);
-        fewer
-    })
+/// Returns a script's list without its elements at these places of the script, in which the list
+/// begins at `first`.
+pub fn without<T: Clone>(list: &[T], first: usize, places: &Range<usize>) -> Vec<T> {
+    let there = list.iter().enumerate().filter(|(at, _)| !places.contains(&(first + at)));
+    there.map(|(_, element)| element.clone()).collect()
 }
 
 /// Fails if `differs` says how the kernel and the engine differ, with a script that is as short as
 /// it gets.
 ///
 /// What a busy machine did is not the engine's: a difference must show three times.
-pub fn agree<S: Script>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<String>) {
-    let shows = |script: &S| (0..3).all(|_| differs(script).is_some());
-    if !shows(script) {
-        return;
-    }
-    let mut script = script.clone();
-    while let Some(shorter) = script.shorter().into_iter().find(shows) {
-        script = shorter;
-    }
-    let why = differs(&script).unwrap_or_else(|| "it does not show any more".into());
+pub fn agree<S: Steps + Clone + Debug>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<String>) {
+    agree_always(seed, script, |script| {
+        let last = differs(script)?;
+        differs(script)?;
+        differs(script).map(|_| last)
+    });
+}
+
+/// Fails as [`agree`] does, where a difference shows once: each step has settled before the next.
+pub fn agree_always<S: Steps + Clone + Debug>(seed: u64, script: &S, differs: impl Fn(&S) -> Option<String>) {
+    let Some(mut why) = differs(script) else { return };
+    let script = shortened(script.clone(), &mut |fewer: &S| {
+        let shows = differs(fewer);
+        let is_shown = shows.is_some();
+        why = shows.unwrap_or_else(|| std::mem::take(&mut why));
+        is_shown
+    });
     panic!("seed {seed}: {why}\nby this script:\n{script:x?}");
 }
 

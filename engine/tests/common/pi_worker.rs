@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
+use crate::calls::PRIVATE;
 use crate::differential::{Sleep, sleep_in_a_wait};
 use crate::guest::{Guest, gettid};
-use crate::pi_calls::PRIVATE;
 
 /// What stands in place of an answer while there is none.
 pub const BUSY: i64 = i64::MIN;
