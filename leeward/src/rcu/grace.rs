@@ -32,7 +32,7 @@ use super::slot::Slot;
 use super::stall;
 use super::stats::Counts;
 use super::tickets::Tickets;
-use crate::atomic::{AtomicU64, Ordering, const_fn, fence_after_update, outside_model, spin_hint};
+use crate::atomic::{AtomicPtr, AtomicU64, Ordering, const_fn, fence_after_update, outside_model, spin_hint};
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
@@ -60,6 +60,8 @@ pub(crate) struct Grace {
     registered: AtomicU64,
     pub(super) registry: Registry<Slot>,
     pub(super) inlined: Inlined,
+    /// The slot of an inlined reader in the way that the last look found, for reports; null: none.
+    found_inlined: AtomicPtr<Slot>,
     pub(super) tickets: Tickets,
     pub(super) counts: Counts,
     pub(super) stall: stall::Limit,
@@ -84,6 +86,7 @@ impl Grace {
                 registered: AtomicU64::new(0),
                 registry: Registry::new(),
                 inlined: Inlined::new(),
+                found_inlined: AtomicPtr::new(core::ptr::null_mut()),
                 tickets: Tickets::new(),
                 counts: Counts::new(),
                 stall: stall::Limit::new(),
@@ -322,6 +325,7 @@ impl Grace {
         }
         self.registry.start_over();
         self.inlined.after_fork();
+        self.note_found_inlined(None);
         // Relaxed, both: the child has one thread.
         self.registered.store(registered, Ordering::Relaxed);
         self.asleep_since.store(0, Ordering::Relaxed);

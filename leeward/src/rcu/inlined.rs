@@ -24,7 +24,6 @@
 
 use core::ffi::c_void;
 
-use super::slot::Slot;
 use crate::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, const_fn, fence};
 use crate::mutant::{check, mutated};
 
@@ -198,8 +197,6 @@ pub(super) struct Inlined {
     looks: AtomicU64,
     /// The thread that looked last.
     looker: AtomicU64,
-    /// The slot of a reader in the way that the last look found, for reports; null: none.
-    found: AtomicPtr<Slot>,
 }
 
 impl Inlined {
@@ -209,7 +206,6 @@ impl Inlined {
                 served: AtomicPtr::new(core::ptr::null_mut()),
                 looks: AtomicU64::new(0),
                 looker: AtomicU64::new(0),
-                found: AtomicPtr::new(core::ptr::null_mut()),
             }
         }
     }
@@ -246,22 +242,6 @@ impl Inlined {
         Look { inlined: self, number }
     }
 
-    /// Notes whom a look has found in the way, for the leader of a grace period.
-    pub(super) fn note_found(&self, slot: Option<&Slot>) {
-        let slot = slot.map_or(core::ptr::null(), core::ptr::from_ref);
-        // Relaxed: for reports only, and slots live as long as the process.
-        self.found.store(slot.cast_mut(), Ordering::Relaxed);
-    }
-
-    /// Returns the slot of a reader that was in the way when a leader looked last. For threads that do not
-    /// lead: these may not look at counts, which go when their threads exit.
-    pub(super) fn last_found(&self) -> Option<&'static Slot> {
-        // Relaxed: as above.
-        let slot = self.found.load(Ordering::Relaxed);
-        // SAFETY: null, or a slot, which lives as long as the process.
-        unsafe { slot.cast_const().as_ref() }
-    }
-
     /// Returns the number of the look that another thread than `me` is about.
     pub(super) fn look_by_another(&self, me: u64) -> Option<u64> {
         // Acquire: partner of the release in `look`, for the looker; and of the one in `Look::drop`.
@@ -281,7 +261,6 @@ impl Inlined {
         // Relaxed: the child has one thread. (If that one is within a look, the end of that stores an
         // even number too.)
         self.looks.store(0, Ordering::Relaxed);
-        self.note_found(None);
         if let Some(served) = self.served() {
             served.common().lower();
         }

@@ -3,26 +3,23 @@
 //! destructors run under no lock.
 
 use alloc::alloc::{Layout, handle_alloc_error};
-use alloc::boxed::Box;
 use core::borrow::Borrow;
 use core::ptr::NonNull;
 
 use super::edit::Unlinked;
 use super::map::OrderedMap;
-use super::memory::{Stock, inner_nodes};
+use super::memory::Stock;
+use super::need::inner_nodes;
 use super::no_memory::NoMemory;
 use super::node::{Leaf, Node};
 use super::path::{Path, Side};
 use super::plan::{Out, Packed, Plan, Stop};
 use super::retired::Retired;
-use super::store::{Store, Taken};
-use super::waste::{self, Apart, Waste};
+use super::store::Store;
+use super::waste::{self, Removed, Waste};
 use crate::collect::backend::in_section;
 use crate::mutant::mutated;
 use crate::rcu::Domain;
-
-/// What was taken out of the map, and what was reserved to retire it.
-pub(super) type Removed<K, V> = (Taken<K, V>, Option<Box<Apart<K, V>>>);
 
 /// What a change that was made has unlinked and taken out.
 pub(super) struct Done<K, V, S: Store<K, V>> {

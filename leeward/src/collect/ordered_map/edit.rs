@@ -106,7 +106,7 @@ impl Tree {
 
     /// Puts `change` in the place of the path's leaf, or of an empty tree, and adds `more` to the
     /// number of entries. Returns what was unlinked; the change, if the path is not linked any
-    /// more. `stock` has memory for `memory::inner_nodes`.
+    /// more. `stock` has memory for `need::inner_nodes`.
     ///
     /// # Safety
     /// The path and the change are of this kind, and the path's section is open. The caller that

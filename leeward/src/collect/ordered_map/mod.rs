@@ -52,6 +52,7 @@ mod lock;
 mod loom_tests;
 mod map;
 mod memory;
+mod need;
 mod no_memory;
 mod node;
 mod occupied;

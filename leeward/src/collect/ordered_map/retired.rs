@@ -5,10 +5,9 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
-use super::attempt::Removed;
 use super::map::OrderedMap;
 use super::store::Taken;
-use super::waste::{Apart, Waste};
+use super::waste::{Apart, Removed, Waste};
 use crate::rcu::{Cookie, Domain, Global};
 
 /// An entry that was taken out of an [`OrderedMap`]. Its owner can still look at it, as can readers

@@ -23,6 +23,9 @@ pub(super) enum Waste<K, V> {
     Tree(NonNull<Node>),
 }
 
+/// What was taken out of the map, and what was reserved to retire it.
+pub(super) type Removed<K, V> = (Taken<K, V>, Option<Box<Apart<K, V>>>);
+
 /// What was reserved to retire an entry: the limbo's word for it. (Aligned as a node is.)
 #[repr(C, align(8))]
 pub(super) struct Apart<K, V> {

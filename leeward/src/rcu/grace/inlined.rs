@@ -64,8 +64,24 @@ impl Grace {
         self.inlined.served()?;
         let look = self.look();
         let found = self.registry.slots().find(|slot| check!(inlined_scan, slot.inlined.is_blocking(&look, epoch)));
-        self.inlined.note_found(found);
+        self.note_found_inlined(found);
         found
+    }
+
+    /// Notes whom a look has found in the way, for the leader of a grace period.
+    pub(super) fn note_found_inlined(&self, slot: Option<&Slot>) {
+        let slot = slot.map_or(core::ptr::null(), core::ptr::from_ref);
+        // Relaxed: for reports only, and the registry keeps its slots.
+        self.found_inlined.store(slot.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Returns the slot of a reader that was in the way when a leader looked last. For threads that do not
+    /// lead: these may not look at counts, which go when their threads exit.
+    pub(super) fn last_found_inlined(&self) -> Option<&Slot> {
+        // Relaxed: as above.
+        let slot = self.found_inlined.load(Ordering::Relaxed);
+        // SAFETY: null, or a slot of the registry, which keeps it.
+        unsafe { slot.cast_const().as_ref() }
     }
 
     /// Spins for a moment, in which short sections end. Returns true if no inlined reader is in the way.

@@ -31,7 +31,7 @@ impl Grace {
         let epoch = self.epoch.0.load(Ordering::Relaxed);
         // Inlined readers come last, as in the scan: of them, what the leader has found is known.
         let own = self.registry.slots().find(|slot| slot.is_blocking(epoch));
-        let inlined = || self.inlined.last_found().filter(|_| check!(inlined_reported, true));
+        let inlined = || self.last_found_inlined().filter(|_| check!(inlined_reported, true));
         let Some(slot) = own.or_else(inlined) else { return };
         let after = nanos(now.saturating_add(pause));
         if self.next_report.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
