@@ -1,42 +1,41 @@
-//! Tests of `leeward torture rcu`.
+//! Tests of `leeward torture` of RCU, hazard pointers and containers. (Those of robust locks, which are
+//! tried on broken ones too, and of C, which needs a C compiler, are `torture_robust` and `torture_c`.)
 
-use std::process::{Command, Output};
+mod common;
 
-fn torture(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_leeward"))
-        .args(["torture", "rcu"])
-        .args(args)
-        .env_remove("LEEWARD_FENCE")
-        .output()
-        .expect("it runs")
+use common::{ONE_AND_ONE, SEED, must_pass, torture};
+
+/// A module of tests for each.
+macro_rules! each_passes {
+    ($($what:ident)+) => {$(
+        mod $what {
+            use super::*;
+
+            #[test]
+            fn everything_passes() {
+                let said = must_pass(&torture(stringify!($what), &[&["--seconds", "2"], &SEED.0[..]].concat()));
+                assert!(said.lines().next().is_some_and(|line| line.contains(SEED.1)), "{said}");
+            }
+
+            #[test]
+            fn one_reader_and_one_writer_are_enough() {
+                must_pass(&torture(stringify!($what), &ONE_AND_ONE));
+            }
+        }
+    )+};
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+each_passes! { collect hazard rcu }
+
+#[test]
+fn one_flavour_by_one_strategy() {
+    let output = torture("rcu", &["--seconds", "1", "--strategy", "signal", "--flavour", "mb"]);
+    assert!(must_pass(&output).contains("flavours mb, strategies signal"), "{output:?}");
 }
 
 #[test]
-fn everything_passes() {
-    let output = torture(&["--seconds", "2"]);
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{said}{}", text(&output.stderr));
-    assert!(said.lines().last().is_some_and(|line| line.starts_with("passed: ")), "{said}");
-    assert_eq!(text(&output.stderr), "", "no progress where there is no terminal");
-}
-
-#[test]
-fn the_seed_is_printed_and_accepted() {
-    let output = torture(&["--seconds", "1", "--seed", "0x1234abcd", "--strategy", "signal", "--flavour", "mb"]);
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{said}{}", text(&output.stderr));
-    assert!(said.lines().next().is_some_and(|line| line.contains("seed 0x000000001234abcd")), "{said}");
-    assert!(said.contains("flavours mb, strategies signal"), "{said}");
-}
-
-#[test]
-fn one_reader_and_one_writer_are_enough() {
+fn one_reader_and_one_writer_of_a_flavour_are_enough() {
     for flavour in ["auto", "handle", "qsbr"] {
-        let output = torture(&["--seconds", "1", "--readers", "1", "--writers", "1", "--flavour", flavour]);
-        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        must_pass(&torture("rcu", &[&ONE_AND_ONE[..], &["--flavour", flavour]].concat()));
     }
 }
