@@ -11,6 +11,8 @@
 mod common;
 #[path = "../common/linearize.rs"]
 mod linearize;
+#[path = "../common/recorded.rs"]
+mod recorded;
 
 #[path = "collect_histories/key.rs"]
 mod key;
@@ -21,22 +23,17 @@ use common::*;
 use key::{Hasher, Key};
 use linearize::*;
 use maps::{Hashed, Map};
+use recorded::{check_histories, history_beside};
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use leeward::collect::OrderedMap;
 
 /// The keys whose calls are recorded are those below.
 const KEYS: u32 = 3;
-/// The threads that are recorded.
-const THREADS: usize = 3;
-/// The calls of each of them.
-const CALLS: usize = 12;
-/// How many histories of each map must be decided.
-const LEAST: usize = 50;
+/// The threads that are recorded, and the calls of each of them.
+const EACH: [usize; 2] = [3, 12];
 
 /// A call on one key, but for `Walk`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,63 +169,40 @@ fn resize(map: &impl Map, seed: u64, end: &AtomicBool) {
     }
 }
 
-/// Returns the history of some threads on a new map.
-fn history<M: Map>(map: &M, seed: u64) -> History<Variable> {
-    let (recorder, start, end) = (Recorder::default(), Barrier::new(THREADS), AtomicBool::new(false));
-    let work = |thread: usize| {
-        let mut rng = Rng::new(seed * THREADS as u64 + thread as u64);
-        let mut log = recorder.log::<Call, Answer>(thread);
-        start.wait();
-        for turn in 0..CALLS {
-            let call = choose(&mut rng, M::HAS_COMPUTE, (thread * 100 + turn) as u32);
-            log.call(call, || make(map, call));
-        }
-        log.events
-    };
-    thread::scope(|scope| {
-        let (_ends, work) = (Raise(&end), &work);
-        scope.spawn(|| resize(map, seed, &end));
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).flat_map(split).collect()
-    })
-}
-
-/// Checks histories of maps that `make` makes.
+/// Checks histories of maps that `make_map` makes.
 #[track_caller]
-fn check_histories<M: Map>(what: &'static str, make: impl Fn() -> M) {
-    let _watchdog = Watchdog::new(what);
-    let mut tally = Tally::default();
-    let end = Instant::now() + duration(1.5);
-    let mut seed = 0;
-    while Instant::now() < end || tally.decided < LEAST {
-        seed += 1;
-        tally.add(check_by_key::<Variable, _>(&history(&make(), seed), key_of, Duration::from_millis(200)));
-    }
-    println!("{what}");
-    tally.assert_decided(LEAST);
+fn check_maps<M: Map>(what: &'static str, make_map: impl Fn() -> M) {
+    check_histories(what, |seed| {
+        let map = &make_map();
+        let choose = |rng: &mut Rng, value| choose(rng, M::HAS_COMPUTE, value);
+        let resize = |end: &AtomicBool| resize(map, seed, end);
+        let history = history_beside::<Variable>(seed, EACH, choose, |call| make(map, call), resize);
+        let history: Vec<_> = history.into_iter().flat_map(split).collect();
+        check_by_key::<Variable, _>(&history, key_of, Duration::from_millis(200))
+    });
 }
 
 #[test]
 fn a_hash_map() {
-    check_histories("histories of a hash map", || Hashed::with_hasher(Hasher::Spread));
+    check_maps("histories of a hash map", || Hashed::with_hasher(Hasher::Spread));
 }
 
 #[test]
 fn a_hash_map_of_equal_hashes() {
-    check_histories("histories of equal hashes", || Hashed::with_hasher(Hasher::Equal));
+    check_maps("histories of equal hashes", || Hashed::with_hasher(Hasher::Equal));
 }
 
 #[test]
 fn an_ordered_map_of_entries() {
-    check_histories("histories of an ordered map", OrderedMap::<Key, u32>::new);
+    check_maps("histories of an ordered map", OrderedMap::<Key, u32>::new);
 }
 
 #[test]
 fn an_ordered_map_of_copied_keys() {
-    check_histories("histories of copied keys", OrderedMap::<Key, u32>::with_copied_keys);
+    check_maps("histories of copied keys", OrderedMap::<Key, u32>::with_copied_keys);
 }
 
 #[test]
 fn an_ordered_map_of_copied_entries() {
-    check_histories("histories of copied entries", OrderedMap::<Key, u32>::with_copied_entries);
+    check_maps("histories of copied entries", OrderedMap::<Key, u32>::with_copied_entries);
 }

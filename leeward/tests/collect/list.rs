@@ -6,8 +6,12 @@
 mod common;
 #[path = "../common/linearize.rs"]
 mod linearize;
+#[path = "../common/recorded.rs"]
+mod recorded;
 #[path = "../common/sequences.rs"]
 mod sequences;
+#[path = "../common/values.rs"]
+mod values;
 
 use std::collections::VecDeque;
 

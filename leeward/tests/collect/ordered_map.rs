@@ -2,6 +2,8 @@
 
 #[path = "../common/sequences.rs"]
 mod sequences;
+#[path = "../common/values.rs"]
+mod values;
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};

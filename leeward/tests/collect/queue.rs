@@ -6,9 +6,15 @@
 mod common;
 #[path = "../common/linearize.rs"]
 mod linearize;
+#[path = "../common/recorded.rs"]
+mod recorded;
+#[path = "../common/values.rs"]
+mod values;
 
 use common::*;
 use linearize::*;
+use recorded::{check_histories, history};
+use values::{Aligned, Dropped, each_shape};
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,50 +65,36 @@ impl Spec for Fifo {
     }
 }
 
-/// Returns the history of four threads, each with some calls.
-fn history(seed: u64) -> History<Fifo> {
-    let (queue, recorder) = (<Queue<u32>>::new(), Recorder::default());
-    // The calls begin near the end of a block or somewhere in it.
-    (0..seed as u32 % 120).for_each(|value| queue.push(value));
-    while queue.try_pop().value().is_some() {}
-    let start = std::sync::Barrier::new(4);
-    let work = |thread: usize| {
-        let mut rng = Rng::new(seed * 4 + thread as u64);
-        let mut log = recorder.log::<Call, Answer>(thread);
-        start.wait();
-        for turn in 0..10 {
-            match rng.below(16) {
-                0..7 => {
-                    let value = (thread * 100 + turn) as u32;
-                    log.call(Call::Push(value), || {
-                        queue.push(value);
-                        Answer::Done
-                    });
-                }
-                7..13 => drop(log.call(Call::Pop, || Answer::Popped(queue.try_pop()))),
-                13 => drop(log.call(Call::PopAll, || Answer::All(queue.pop_all().collect()))),
-                _ => drop(log.call(Call::IsEmpty, || Answer::Is(queue.is_empty()))),
-            }
+fn choose(rng: &mut Rng, value: u32) -> Call {
+    match rng.below(16) {
+        0..7 => Call::Push(value),
+        7..13 => Call::Pop,
+        13 => Call::PopAll,
+        _ => Call::IsEmpty,
+    }
+}
+
+fn make(queue: &Queue<u32>, call: Call) -> Answer {
+    match call {
+        Call::Push(value) => {
+            queue.push(value);
+            Answer::Done
         }
-        log.events
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || work(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
+        Call::Pop => Answer::Popped(queue.try_pop()),
+        Call::PopAll => Answer::All(queue.pop_all().collect()),
+        Call::IsEmpty => Answer::Is(queue.is_empty()),
+    }
 }
 
 #[test]
 fn histories_are_those_of_a_queue() {
-    let _watchdog = Watchdog::new("histories of a queue");
-    let mut tally = Tally::default();
-    let end = std::time::Instant::now() + duration(2.0);
-    let mut seed = 0;
-    while std::time::Instant::now() < end || tally.decided < 50 {
-        seed += 1;
-        tally.add(check::<Fifo>(&history(seed), Duration::from_millis(200)));
-    }
-    tally.assert_decided(50);
+    check_histories("histories of a queue", |seed| {
+        let queue = <Queue<u32>>::new();
+        // The calls begin near the end of a block or somewhere in it.
+        (0..seed as u32 % 120).for_each(|value| queue.push(value));
+        while queue.try_pop().value().is_some() {}
+        check::<Fifo>(&history::<Fifo>(seed, [4, 10], choose, |call| make(&queue, call)), Duration::from_millis(200))
+    });
 }
 
 /// Every value arrives once, and each producer's in its order, at each consumer.
@@ -243,32 +235,10 @@ fn splices_of_every_length() {
     }
 }
 
-/// Counts its drops; may panic, or push to its own queue, in its destructor.
-struct Counted {
-    drops: Arc<AtomicUsize>,
-    panics: bool,
-    again: Option<Arc<Queue<Counted>>>,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.drops.fetch_add(1, Relaxed);
-        if let Some(queue) = self.again.take() {
-            queue.push(Counted { drops: self.drops.clone(), panics: false, again: None });
-            assert!(queue.try_pop().value().is_some());
-        }
-        assert!(!self.panics, "as the test wants");
-    }
-}
-
-fn counted(drops: &Arc<AtomicUsize>, panics: bool) -> Counted {
-    Counted { drops: drops.clone(), panics, again: None }
-}
-
 #[test]
 fn a_destructor_that_panics_leaks_no_other_value() {
     let drops = Arc::new(AtomicUsize::new(0));
-    let fill = || (0..300).map(|number| counted(&drops, number == 100)).collect::<Queue<_>>();
+    let fill = || (0..300).map(|number| Dropped::may_panic(&drops, number == 100)).collect::<Queue<_>>();
     let queue = fill();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(queue))).is_err());
     assert_eq!(drops.swap(0, Relaxed), 300);
@@ -283,19 +253,19 @@ fn a_destructor_that_panics_leaks_no_other_value() {
 
 #[test]
 fn a_destructor_that_uses_the_queue() {
-    let (queue, drops) = (Arc::new(<Queue<Counted>>::new()), Arc::new(AtomicUsize::new(0)));
+    let (queue, drops) = (Arc::new(<Queue<Dropped>>::new()), Arc::new(AtomicUsize::new(0)));
     for _ in 0..200 {
-        queue.push(Counted { drops: drops.clone(), panics: false, again: Some(queue.clone()) });
+        let (own, count) = (queue.clone(), drops.clone());
+        queue.push(Dropped::and_then(&drops, move || {
+            own.push(Dropped::new(&count));
+            assert!(own.try_pop().value().is_some());
+        }));
     }
     drop(queue.pop());
     drop(queue.consumer().try_pop());
     drop(queue.pop_all());
     assert_eq!(drops.load(Relaxed), 400);
 }
-
-#[repr(align(512))]
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Aligned(u8);
 
 /// Values without a size, large ones, and ones that are more aligned than a block.
 #[test]
@@ -307,15 +277,9 @@ fn values_of_every_shape() {
         }
         assert!(queue.is_empty());
     }
-    each(());
-    each(1_u8);
-    each([7_u64; 512]);
-    each(Aligned(3));
-    each("text".to_string());
+    each_shape!(each);
     let queue: Queue<Aligned> = (0..9).map(Aligned).collect();
-    for value in queue {
-        assert_eq!(std::ptr::from_ref(&value).addr() % 512, 0);
-    }
+    assert!(queue.into_iter().all(|value| value.is_aligned()));
 }
 
 #[test]

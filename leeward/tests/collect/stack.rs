@@ -6,9 +6,15 @@
 mod common;
 #[path = "../common/linearize.rs"]
 mod linearize;
+#[path = "../common/recorded.rs"]
+mod recorded;
+#[path = "../common/values.rs"]
+mod values;
 
 use common::*;
 use linearize::*;
+use recorded::{check_histories, history};
+use values::{Aligned, Dropped, each_shape};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -58,51 +64,35 @@ impl Spec for Lifo {
     }
 }
 
-/// Returns the history of four threads, each with some calls.
-fn history(seed: u64) -> History<Lifo> {
-    let (stack, recorder) = (<Stack<u32>>::new(), Recorder::default());
-    let start = std::sync::Barrier::new(4);
-    let work = |thread: usize| {
-        let mut rng = Rng::new(seed * 4 + thread as u64);
-        let mut log = recorder.log::<Call, Answer>(thread);
-        start.wait();
-        for turn in 0..10 {
-            match rng.below(16) {
-                0..7 => {
-                    let value = (thread * 100 + turn) as u32;
-                    log.call(Call::Push(value), || {
-                        stack.push(value);
-                        Answer::Done
-                    });
-                }
-                7..11 => {
-                    let pop = || Answer::Popped(stack.pop().map_or(TryPop::Empty, TryPop::Value));
-                    log.call(Call::Pop, pop);
-                }
-                11..13 => drop(log.call(Call::TryPop, || Answer::Popped(stack.try_pop()))),
-                13 => drop(log.call(Call::PopAll, || Answer::All(stack.pop_all().collect()))),
-                _ => drop(log.call(Call::IsEmpty, || Answer::Is(stack.is_empty()))),
-            }
+fn choose(rng: &mut Rng, value: u32) -> Call {
+    match rng.below(16) {
+        0..7 => Call::Push(value),
+        7..11 => Call::Pop,
+        11..13 => Call::TryPop,
+        13 => Call::PopAll,
+        _ => Call::IsEmpty,
+    }
+}
+
+fn make(stack: &Stack<u32>, call: Call) -> Answer {
+    match call {
+        Call::Push(value) => {
+            stack.push(value);
+            Answer::Done
         }
-        log.events
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || work(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
+        Call::Pop => Answer::Popped(stack.pop().map_or(TryPop::Empty, TryPop::Value)),
+        Call::TryPop => Answer::Popped(stack.try_pop()),
+        Call::PopAll => Answer::All(stack.pop_all().collect()),
+        Call::IsEmpty => Answer::Is(stack.is_empty()),
+    }
 }
 
 #[test]
 fn histories_are_those_of_a_stack() {
-    let _watchdog = Watchdog::new("histories of a stack");
-    let mut tally = Tally::default();
-    let end = std::time::Instant::now() + duration(2.0);
-    let mut seed = 0;
-    while std::time::Instant::now() < end || tally.decided < 50 {
-        seed += 1;
-        tally.add(check::<Lifo>(&history(seed), Duration::from_millis(200)));
-    }
-    tally.assert_decided(50);
+    check_histories("histories of a stack", |seed| {
+        let stack = <Stack<u32>>::new();
+        check::<Lifo>(&history::<Lifo>(seed, [4, 10], choose, |call| make(&stack, call)), Duration::from_millis(200))
+    });
 }
 
 /// Every value arrives once, with pops of one and of all beside one another.
@@ -138,29 +128,10 @@ fn values_arrive_once() {
     assert!(seen.iter().all(|count| count.load(Relaxed) == 1));
 }
 
-/// Counts its drops; may panic, or use its own stack, in its destructor.
-struct Counted {
-    drops: Arc<AtomicUsize>,
-    panics: bool,
-    again: Option<Arc<Stack<Counted>>>,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.drops.fetch_add(1, Relaxed);
-        if let Some(stack) = self.again.take() {
-            stack.push(Counted { drops: self.drops.clone(), panics: false, again: None });
-            drop(stack.pop());
-        }
-        assert!(!self.panics, "as the test wants");
-    }
-}
-
 #[test]
 fn a_destructor_that_panics_leaks_no_other_value() {
     let drops = Arc::new(AtomicUsize::new(0));
-    let value = |number| Counted { drops: drops.clone(), panics: number == 40, again: None };
-    let fill = || (0..100).map(value).collect::<Stack<_>>();
+    let fill = || (0..100).map(|number| Dropped::may_panic(&drops, number == 40)).collect::<Stack<_>>();
     let stack = fill();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(stack))).is_err());
     assert_eq!(drops.swap(0, Relaxed), 100);
@@ -175,18 +146,18 @@ fn a_destructor_that_panics_leaks_no_other_value() {
 
 #[test]
 fn a_destructor_that_uses_the_stack() {
-    let (stack, drops) = (Arc::new(<Stack<Counted>>::new()), Arc::new(AtomicUsize::new(0)));
+    let (stack, drops) = (Arc::new(<Stack<Dropped>>::new()), Arc::new(AtomicUsize::new(0)));
     for _ in 0..10 {
-        stack.push(Counted { drops: drops.clone(), panics: false, again: Some(stack.clone()) });
+        let (own, count) = (stack.clone(), drops.clone());
+        stack.push(Dropped::and_then(&drops, move || {
+            own.push(Dropped::new(&count));
+            drop(own.pop());
+        }));
     }
     drop(stack.pop());
     drop(stack.pop_all());
     assert_eq!(drops.load(Relaxed), 20);
 }
-
-#[repr(align(512))]
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Aligned(u8);
 
 #[test]
 fn values_of_every_shape() {
@@ -196,14 +167,9 @@ fn values_of_every_shape() {
         assert_eq!(stack.pop_all().count(), 10);
         assert!(stack.is_empty() && stack.try_pop().is_empty());
     }
-    each(());
-    each([7_u64; 512]);
-    each(Aligned(3));
-    each("text".to_string());
+    each_shape!(each);
     let stack: Stack<Aligned> = (0..9).map(Aligned).collect();
-    for value in stack {
-        assert_eq!(std::ptr::from_ref(&value).addr() % 512, 0);
-    }
+    assert!(stack.into_iter().all(|value| value.is_aligned()));
 }
 
 /// A leaked walk leaks its values, and the stack goes on.

@@ -15,6 +15,8 @@ use leeward::rcu::epoch::{self, Atomic, Collector, Guard, LocalHandle, Owned, Sh
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/deferred.rs"]
+mod deferred;
 #[path = "epochs/edges.rs"]
 mod edges;
 #[path = "epochs/entered.rs"]
@@ -22,25 +24,7 @@ mod entered;
 #[path = "epochs/pointers.rs"]
 mod pointers;
 
-/// The number of calls in a bag.
-const BAG: usize = 41;
-
-/// A value that counts its drop.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, SeqCst);
-    }
-}
-
-/// Defers `calls` calls that count.
-fn defer_counting(guard: &Guard, calls: usize, count: &Arc<AtomicUsize>) {
-    for _ in 0..calls {
-        let counted = Counted(Arc::clone(count));
-        guard.defer(move || drop(counted));
-    }
-}
+use deferred::{BAG, Counted, defer_counting};
 
 #[test]
 fn an_open_section_holds_back_what_is_deferred_meanwhile() {

@@ -5,6 +5,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/deferred.rs"]
+mod deferred;
 #[path = "../common/processes.rs"]
 mod processes;
 
@@ -17,29 +19,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use common::Watchdog;
+use deferred::{BAG, defer_counting};
 use leeward::rcu::Domain;
-use leeward::rcu::epoch::{self, Collector, Guard};
+use leeward::rcu::epoch::{self, Collector};
 use processes::{child, status_of};
-
-/// The number of calls in a bag.
-const BAG: usize = 41;
-
-/// A value that counts its drop.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, SeqCst);
-    }
-}
-
-/// Defers `calls` calls that count.
-fn defer_counting(guard: &Guard, calls: usize, count: &Arc<AtomicUsize>) {
-    for _ in 0..calls {
-        let counted = Counted(Arc::clone(count));
-        guard.defer(move || drop(counted));
-    }
-}
 
 /// Runs `work` in a child.
 #[track_caller]

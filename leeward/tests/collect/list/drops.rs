@@ -9,38 +9,24 @@ use leeward::collect::List;
 use leeward::rcu;
 
 use super::Own;
-
-/// Counts the living.
-struct Counted(u32, Arc<AtomicIsize>);
-
-impl Counted {
-    fn new(number: u32, count: &Arc<AtomicIsize>) -> Counted {
-        count.fetch_add(1, Relaxed);
-        Counted(number, count.clone())
-    }
-}
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, Relaxed);
-    }
-}
+use super::values::{Living, Panics};
 
 #[test]
 fn everything_is_dropped_once() {
     let count = Arc::new(AtomicIsize::new(0));
-    let list = List::<Counted, Own>::new_in();
-    (0..3000).for_each(|number| list.push_back(Counted::new(number, &count)));
+    let list = List::<Living, Own>::new_in();
+    (0..3000).for_each(|number| list.push_back(Living::new(number, &count)));
     list.lock().retain(|value| value.0 % 3 != 0);
     (0..500).for_each(|_| list.pop_front().unwrap().defer());
     drop(list.pop_back().unwrap().synchronize());
     let mut locked = list.lock();
     let mut cursor = locked.cursor_front();
     while cursor.current().is_some() {
-        drop(cursor.replace(Counted::new(7, &count)));
+        drop(cursor.replace(Living::new(7, &count)));
         cursor.move_next();
     }
     drop(locked);
-    list.append(List::from_iter([Counted::new(1, &count)]));
+    list.append(List::from_iter([Living::new(1, &count)]));
     list.reclaim();
     assert_eq!(count.load(Relaxed), list.len() as isize);
     let left = list.len();
@@ -53,7 +39,7 @@ fn everything_is_dropped_once() {
 #[test]
 fn a_cleared_list_and_a_dropped_one_drop_everything() {
     let count = Arc::new(AtomicIsize::new(0));
-    let list = List::<Counted>::new();
+    let list = List::<Living>::new();
     for _ in 0..3 {
         list.extend_with(1000, &count);
         list.clear();
@@ -62,7 +48,7 @@ fn a_cleared_list_and_a_dropped_one_drop_everything() {
     list.extend_with(10, &count);
     let mut locked = list.lock();
     locked.clear();
-    locked.push_back(Counted::new(1, &count));
+    locked.push_back(Living::new(1, &count));
     // A lock that is forgotten keeps what was removed under it until the end.
     std::mem::forget(locked);
     drop(list);
@@ -72,9 +58,9 @@ fn a_cleared_list_and_a_dropped_one_drop_everything() {
 trait ExtendWith {
     fn extend_with(&self, values: u32, count: &Arc<AtomicIsize>);
 }
-impl ExtendWith for List<Counted> {
+impl ExtendWith for List<Living> {
     fn extend_with(&self, values: u32, count: &Arc<AtomicIsize>) {
-        (&mut &*self).extend((0..values).map(|number| Counted::new(number, count)));
+        (&mut &*self).extend((0..values).map(|number| Living::new(number, count)));
     }
 }
 
@@ -83,9 +69,9 @@ fn memory_comes_back_while_writers_are_at_work() {
     // Other tests read in `Own`.
     leeward::rcu_domain! { struct Alone; }
     let count = Arc::new(AtomicIsize::new(0));
-    let list = List::<Counted, Alone>::new_in();
+    let list = List::<Living, Alone>::new_in();
     for number in 0..200_000 {
-        list.push_back(Counted::new(number, &count));
+        list.push_back(Living::new(number, &count));
         drop(list.pop_front());
     }
     assert!(count.load(Relaxed) < 100_000, "{} values are alive", count.load(Relaxed));
@@ -142,16 +128,6 @@ fn destructors_may_use_the_list() {
     }
 }
 
-/// A value whose destructor panics.
-struct Panics<'a>(&'a Cell<u32>, bool);
-
-impl Drop for Panics<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-        assert!(!self.1, "a destructor");
-    }
-}
-
 #[test]
 fn a_destructor_that_panics_keeps_no_other_from_running() {
     let count = Cell::new(0);
@@ -175,8 +151,8 @@ fn a_destructor_that_panics_keeps_no_other_from_running() {
 #[test]
 fn an_iterator_that_panics_leaves_the_list_as_it_was() {
     let count = Arc::new(AtomicIsize::new(0));
-    let mut list = List::from([Counted::new(0, &count)]);
-    let values = (0..10).map(|number| if number == 7 { panic!("an iterator") } else { Counted::new(number, &count) });
+    let mut list = List::from([Living::new(0, &count)]);
+    let values = (0..10).map(|number| if number == 7 { panic!("an iterator") } else { Living::new(number, &count) });
     assert!(catch_unwind(AssertUnwindSafe(|| list.extend(values))).is_err());
     assert_eq!((list.len(), count.load(Relaxed)), (1, 1));
 }

@@ -1,20 +1,17 @@
 //! Histories of calls that several threads made on one list: as a deque, and as a set of keys that
 //! readers look for by walks.
 
-use std::sync::Barrier;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use leeward::collect::List;
 use leeward::rcu;
 
-use super::common::{Rng, Watchdog, duration};
+use super::common::Rng;
 use super::linearize::*;
+use super::recorded::{check_histories, history};
 
-const THREADS: usize = 4;
-const CALLS: usize = 12;
-/// The number of histories that must be decided.
-const LEAST: usize = 50;
+/// The threads, and the calls of each.
+const EACH: [usize; 2] = [4, 12];
 /// The keys of the set.
 const KEYS: u64 = 4;
 
@@ -161,52 +158,11 @@ fn make_of_key(list: &List<(u32, u32)>, call: OfKey) -> Option<u32> {
     old.map(|old| old.1)
 }
 
-/// Returns the history of some threads, each of which makes calls that `choose` chooses.
-fn history<S: Spec>(
-    seed: u64,
-    choose: impl Fn(&mut Rng, u32) -> S::Call + Sync,
-    make: impl Fn(S::Call) -> S::Answer + Sync,
-) -> History<S>
-where
-    S::Call: Send,
-    S::Answer: Send,
-{
-    let (recorder, start) = (Recorder::default(), Barrier::new(THREADS));
-    let work = |thread: usize| {
-        let mut rng = Rng::new(seed * THREADS as u64 + thread as u64);
-        let mut log = recorder.log::<S::Call, S::Answer>(thread);
-        start.wait();
-        for turn in 0..CALLS {
-            let call = choose(&mut rng, (thread * 100 + turn) as u32);
-            log.call(call.clone(), || make(call));
-        }
-        log.events
-    };
-    thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
-}
-
-fn check_histories(what: &'static str, verdict: impl Fn(u64) -> Verdict) {
-    let _watchdog = Watchdog::new(what);
-    let mut tally = Tally::default();
-    let end = Instant::now() + duration(1.5);
-    let mut seed = 0;
-    while Instant::now() < end || tally.decided < LEAST {
-        seed += 1;
-        tally.add(verdict(seed));
-    }
-    println!("{what}");
-    tally.assert_decided(LEAST);
-}
-
 #[test]
 fn histories_are_those_of_a_deque() {
     check_histories("histories of a deque", |seed| {
         let list = List::new();
-        check::<Deque>(&history::<Deque>(seed, choose, |call| make(&list, call)), Duration::from_millis(200))
+        check::<Deque>(&history::<Deque>(seed, EACH, choose, |call| make(&list, call)), Duration::from_millis(200))
     });
 }
 
@@ -219,7 +175,7 @@ fn histories_of_walks_are_those_of_a_set() {
     check_histories("histories of a set", |seed| {
         // Other values are on the way, and stay.
         let list: List<_> = (10..20).map(|key| (key, 0)).collect();
-        let history = history::<Variable>(seed, choose, |call| make_of_key(&list, call));
+        let history = history::<Variable>(seed, EACH, choose, |call| make_of_key(&list, call));
         check_by_key::<Variable, _>(&history, key_of, Duration::from_millis(200))
     });
 }

@@ -7,54 +7,19 @@ use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use leeward::collect::OrderedMap;
 use leeward::rcu;
 
-/// Counts the living.
-#[derive(Debug)]
-struct Counted(u32, Arc<AtomicIsize>);
-
-impl Counted {
-    fn new(number: u32, count: &Arc<AtomicIsize>) -> Counted {
-        count.fetch_add(1, Relaxed);
-        Counted(number, count.clone())
-    }
-}
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, Relaxed);
-    }
-}
-impl PartialEq for Counted {
-    fn eq(&self, other: &Counted) -> bool {
-        self.0 == other.0
-    }
-}
-impl Eq for Counted {}
-impl PartialOrd for Counted {
-    fn partial_cmp(&self, other: &Counted) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Counted {
-    fn cmp(&self, other: &Counted) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-impl std::borrow::Borrow<u32> for Counted {
-    fn borrow(&self) -> &u32 {
-        &self.0
-    }
-}
+use super::values::{Living, Panics};
 
 #[test]
 fn everything_is_dropped_once() {
     let count = Arc::new(AtomicIsize::new(0));
     let map = OrderedMap::new();
-    let add = |number| drop(map.insert(Counted::new(number, &count), Counted::new(number, &count)));
+    let add = |number| drop(map.insert(Living::new(number, &count), Living::new(number, &count)));
     (0..3000).for_each(add);
     (0..3000).step_by(3).for_each(add);
-    assert!(map.try_insert(Counted::new(7, &count), Counted::new(7, &count)).is_err());
+    assert!(map.try_insert(Living::new(7, &count), Living::new(7, &count)).is_err());
     (0..3000).step_by(2).for_each(|number| drop(map.remove(&number)));
-    map.update(Counted::new(1, &count), |_| Counted::new(1, &count));
-    map.update(Counted::new(2, &count), |_| Counted::new(2, &count));
+    map.update(Living::new(1, &count), |_| Living::new(1, &count));
+    map.update(Living::new(2, &count), |_| Living::new(2, &count));
     map.retain(|key, _| key.0 % 5 != 0);
     map.remove(&1).unwrap().synchronize();
     let left = map.len();
@@ -69,11 +34,11 @@ fn a_cleared_map_and_a_dropped_one_drop_everything() {
     let count = Arc::new(AtomicIsize::new(0));
     let map = OrderedMap::new();
     for _ in 0..3 {
-        (0..1000).for_each(|number| drop(map.insert(number, Counted::new(number, &count))));
+        (0..1000).for_each(|number| drop(map.insert(number, Living::new(number, &count))));
         map.clear();
         assert!(map.is_empty());
     }
-    (0..10).for_each(|number| drop(map.insert(number, Counted::new(number, &count))));
+    (0..10).for_each(|number| drop(map.insert(number, Living::new(number, &count))));
     drop(map);
     assert_eq!(count.load(Relaxed), 0);
 }
@@ -84,7 +49,7 @@ fn memory_comes_back_while_writers_are_at_work() {
     leeward::rcu_domain! { struct Alone; }
     let count = Arc::new(AtomicIsize::new(0));
     let map = OrderedMap::<_, _, Alone>::new_in();
-    (0..200_000).for_each(|number| drop(map.insert(number % 100, Counted::new(number, &count))));
+    (0..200_000).for_each(|number| drop(map.insert(number % 100, Living::new(number, &count))));
     assert!(count.load(Relaxed) < 100_000, "{} values are alive", count.load(Relaxed));
 }
 
@@ -105,16 +70,6 @@ fn destructors_may_use_the_map() {
     for round in 0..20 {
         (0..500).for_each(|number| drop(map.insert(number, Box::new(Meddler(map, number)))));
         (0..500).step_by(round + 1).for_each(|number| drop(map.remove(&(number as u32))));
-    }
-}
-
-/// A value whose destructor panics.
-struct Panics<'a>(&'a Cell<u32>, bool);
-
-impl Drop for Panics<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-        assert!(!self.1, "a destructor");
     }
 }
 
