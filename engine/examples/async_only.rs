@@ -4,7 +4,7 @@
 //! `Interrupted` (`async_parts/host.rs` says why), and `task` and `unpark` have nothing to do. A
 //! time-out is a timer that is polled beside the wait (`async_parts/executor.rs`); the wait is
 //! dropped then, and passes on a wake that had chosen it. The locks are in `async_parts/locks.rs`;
-//! `tests/async_only.rs` drops each of their futures at each poll.
+//! `tests/ports/async_only.rs` drops each of their futures at each poll.
 
 #[path = "async_parts/executor.rs"]
 mod executor;

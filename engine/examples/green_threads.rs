@@ -3,7 +3,7 @@
 //!
 //! `park` suspends the green thread (`green_parts/host.rs`), and its carrier goes on to the next
 //! one that is ready (`green_parts/scheduler.rs`). The waiter lies on the green thread's stack. A
-//! carrier sleeps only where no green thread is ready. `tests/green_threads.rs` tries what is
+//! carrier sleeps only where no green thread is ready. `tests/ports/green_threads.rs` tries what is
 //! difficult: migration, time-outs, cancellation, threads that wait for ever.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]

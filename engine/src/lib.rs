@@ -75,7 +75,7 @@
 //! 28 KB; 16 threads that all wait take 10 KB of memory, their stacks included. `ci/small` checks it.
 //!
 //! An operation takes at most 2.4 KiB of stack, a wait's waiter included, and `futex_waitv` by its
-//! number 2.8 KiB (measured on x86-64 with the parking host). `tests/stack.rs` measures each
+//! number 2.8 KiB (measured on x86-64 with the parking host). `tests/costs/stack.rs` measures each
 //! operation; a wake of one waiter takes 0.4 KiB.
 //! What the host's own methods take comes on top.
 //!
