@@ -7,9 +7,12 @@
 mod bare;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/processes.rs"]
+mod processes;
 
 use bare::with_bare_threads;
 use common::*;
+use processes::is_fine_in_child;
 
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,23 +22,6 @@ use std::time::Duration;
 use leeward::asym::{Mutex, RwLock, RwLockReadGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
-
-/// Returns true if `work` returns true in a child.
-fn in_child(work: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child uses nothing but this library and what glibc repairs in children.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        // SAFETY: ends a child that hangs.
-        unsafe { libc::alarm(10) };
-        let is_fine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
-        // SAFETY: ends the child without running what belongs to the parent.
-        unsafe { libc::_exit(if is_fine { 0 } else { 1 }) }
-    }
-    let mut status = 0;
-    // SAFETY: `status` is ours to write.
-    while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
-    status == 0
-}
 
 /// What other threads read by their slots is free in the child; a mutex that they hold is not, nor
 /// what exited threads leaked, nor what the forking thread holds.
@@ -61,7 +47,7 @@ fn what_stays_locked() {
     ready.recv().unwrap();
     let mine = MINE.read();
     assert!(READ.is_locked() && LOCKED.is_locked());
-    let is_fine = in_child(|| {
+    let is_fine = is_fine_in_child(|| {
         let mut all = vec![!READ.is_locked()];
         all.push(READ.try_write().is_some());
         all.push(*READ.write() == 1);
@@ -118,7 +104,7 @@ fn what_an_exiting_thread_reads() {
     });
     is_exiting.recv().unwrap();
     assert!(READ.is_locked());
-    assert!(in_child(|| READ.try_write_for(SHORT).is_none() && *READ.read() == 1));
+    assert!(is_fine_in_child(|| READ.try_write_for(SHORT).is_none() && *READ.read() == 1));
     go.send(()).unwrap();
     other.join().unwrap();
     assert!(READ.try_write().is_some());

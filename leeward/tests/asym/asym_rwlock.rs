@@ -4,8 +4,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/open.rs"]
+mod open;
 
 use common::*;
+use open::{is_open, open, shows};
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -20,28 +23,11 @@ const SHORT: Duration = Duration::from_millis(2);
 /// More than the slots of a thread.
 const MANY: usize = 9;
 
-/// Makes a lock whose readers use their slots.
-fn open<T>(value: T) -> RwLock<T> {
-    let lock = RwLock::new(value);
-    drop(lock.read());
-    assert!(is_open(&lock), "the first read must open it");
-    lock
-}
-
-fn is_open<T>(lock: &RwLock<T>) -> bool {
-    shows(lock, "is_open: true")
-}
-
 /// Makes a lock whose readers take the ordinary one, for a while at least.
 fn closed<T>(value: T) -> RwLock<T> {
     let lock = open(value);
     drop(lock.write());
     lock
-}
-
-fn shows<T>(lock: &RwLock<T>, what: &str) -> bool {
-    // SAFETY: only shown.
-    format!("{:?}", unsafe { lock.raw() }).contains(what)
 }
 
 /// Returns true if a writer has the ordinary lock underneath, or waits for it.

@@ -5,8 +5,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/open.rs"]
+mod open;
 
 use common::*;
+use open::{is_open, open, shows};
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -16,23 +19,6 @@ use leeward::asym::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 const SHORT: Duration = Duration::from_millis(2);
 const LONG: Duration = Duration::from_secs(60);
-
-/// Makes a lock whose readers use their slots.
-fn open<T>(value: T) -> RwLock<T> {
-    let lock = RwLock::new(value);
-    drop(lock.read());
-    assert!(is_open(&lock), "the first read must open it");
-    lock
-}
-
-fn is_open<T>(lock: &RwLock<T>) -> bool {
-    shows(lock, "is_open: true")
-}
-
-fn shows<T>(lock: &RwLock<T>, what: &str) -> bool {
-    // SAFETY: only shown.
-    format!("{:?}", unsafe { lock.raw() }).contains(what)
-}
 
 /// Runs `inside` while another thread reads.
 fn beside_a_reader<T: Send + Sync>(lock: &RwLock<T>, inside: impl FnOnce()) {

@@ -13,15 +13,9 @@ use std::thread;
 
 use leeward::collect::List;
 use leeward::rcu;
-use processes::{child, status_of};
+use processes::{in_child, is_fine_in_child};
 
 use common::Watchdog;
-
-/// Runs `work` in a child that has what the caller has: the caller's own variables, by reference.
-#[track_caller]
-fn in_child(work: impl FnOnce() -> bool) {
-    assert_eq!(status_of(child(work)), 0, "the child found something wrong");
-}
 
 fn values(list: &List<u32>) -> Vec<u32> {
     list.iter(&rcu::read()).copied().collect()
@@ -94,7 +88,7 @@ fn a_lock_of_another_thread_is_taken_over() {
         in_child(|| {
             let locked = list.lock();
             let fine = thread::scope(|scope| {
-                let forks = || status_of(child(|| list.try_lock().is_some() && list.len() == 2)) == 0;
+                let forks = || is_fine_in_child(|| list.try_lock().is_some() && list.len() == 2);
                 scope.spawn(forks).join().unwrap()
             });
             drop(locked);

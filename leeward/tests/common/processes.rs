@@ -27,12 +27,38 @@ pub fn status_of(child: libc::pid_t) -> i32 {
     status
 }
 
+/// Returns true if `work` returns true in a child.
+pub fn is_fine_in_child(work: impl FnOnce() -> bool) -> bool {
+    status_of(child(work)) == 0
+}
+
+/// Fails unless `work` returns true in a child.
+#[track_caller]
+pub fn in_child(work: impl FnOnce() -> bool) {
+    let status = status_of(child(work));
+    assert!(!libc::WIFSIGNALED(status), "the child was killed by signal {}", libc::WTERMSIG(status));
+    assert_eq!(status, 0, "the child found something wrong");
+}
+
 /// Runs `work` in two processes at once.
 pub fn in_two(work: impl Fn() -> bool) {
     let other = child(&work);
     let fine = work();
     assert_eq!(status_of(other), 0, "the child found something wrong");
     assert!(fine);
+}
+
+/// Returns a value in memory that children share, never unmapped.
+///
+/// # Safety
+/// Zeroes are a value of the type, which processes may share.
+pub unsafe fn zeroed<T>() -> &'static T {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping.
+    let place = unsafe { libc::mmap(std::ptr::null_mut(), size_of::<T>(), access, kind, -1, 0) };
+    assert_ne!(place, libc::MAP_FAILED, "mmap");
+    // SAFETY: zeroed, aligned to a page, never unmapped; the caller's promise.
+    unsafe { &*place.cast() }
 }
 
 pub fn region<T: AnyBytes + Sync>(make: impl FnOnce(&mut T)) -> Region<T> {

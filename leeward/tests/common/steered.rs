@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
+use leeward::raw::RwLock;
 
 /// What happens while a thread sleeps, and how the sleep ends.
 pub type Sleep = Box<dyn FnOnce() -> Wait>;
@@ -62,4 +63,30 @@ pub fn sleeps<const N: usize>(sleeps: [Sleep; N]) {
 
 pub fn all_slept() -> bool {
     SLEEPS.with_borrow(VecDeque::is_empty)
+}
+
+/// Makes a lock of which a reader is bypassed: its phase has come, and another writer was quicker.
+/// `then` runs when the reader, which the caller is from now on, sleeps again.
+pub fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) -> &'static RwLock<Steered> {
+    let lock: &'static RwLock<Steered> = Box::leak(Box::new(RwLock::new()));
+    lock.lock_exclusive();
+    sleeps([
+        // The reader sleeps, and a writer comes as well.
+        Box::new(move || {
+            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
+            Wait::Woken
+        }),
+        // While the writer sleeps, the first one leaves, which begins the reader's phase, and a
+        // thief comes.
+        Box::new(move || {
+            // SAFETY: locked at the beginning.
+            unsafe { lock.unlock_exclusive() };
+            assert!(lock.try_lock_exclusive());
+            Wait::Woken
+        }),
+        Box::new(|| Wait::TimedOut),
+        // The reader has rechecked, is counted, and sleeps again.
+        Box::new(move || then(lock)),
+    ]);
+    lock
 }

@@ -9,8 +9,11 @@ mod common;
 #[macro_use]
 #[path = "../common/futexes.rs"]
 mod futexes;
+#[path = "../common/processes.rs"]
+mod processes;
 
 use common::*;
+use processes::{child, status_of, zeroed};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -277,20 +280,8 @@ fn two_processes<S: Scheme>() {
         condition: raw::Condvar<S, Shared>,
         turn: AtomicU32,
     }
-    // SAFETY: memory of our own, zeroed.
-    let page = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            4096,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    assert_ne!(page, libc::MAP_FAILED);
-    // SAFETY: zeroed is a valid one.
-    let page = unsafe { &*page.cast::<Page<S>>() };
+    // SAFETY: a lock that is not held, a condition variable without waiters, and a number.
+    let page = unsafe { zeroed::<Page<S>>() };
     let work = |mine: u32| {
         for turn in 0..TURNS {
             page.mutex.lock();
@@ -310,18 +301,12 @@ fn two_processes<S: Scheme>() {
             unsafe { page.mutex.unlock() };
         }
     };
-    // SAFETY: the child only locks, waits, notifies and exits.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
+    let other = child(|| {
         work(1);
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(0) };
-    }
+        true
+    });
     work(0);
-    let mut status = 0;
-    // SAFETY: our child.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert_eq!((status, page.turn.load(Ordering::Relaxed)), (0, 2 * TURNS));
+    assert_eq!((status_of(other), page.turn.load(Ordering::Relaxed)), (0, 2 * TURNS));
 }
 
 /// Shows the layout that processes share.

@@ -29,11 +29,6 @@ fn know_of_forks() {
     assert!(condvar.wait_for(&mut mutex.lock(), Duration::ZERO).timed_out());
 }
 
-/// Asserts that `work` returns well in a child.
-fn forked(work: impl FnOnce() -> bool) {
-    assert_eq!(status_of(child(work)), 0, "the child found something wrong");
-}
-
 fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -50,9 +45,9 @@ fn a_rwlock_that_is_kept_for_a_writer() {
         // SAFETY: locked above.
         unsafe { lock.unlock_shared() };
         WOKEN.set(0);
-        forked(|| lock.try_lock_shared() && lock.try_lock_shared() && !lock.try_lock_exclusive());
-        forked(|| lock.try_lock_shared_recursive() && lock.try_lock_shared());
-        forked(|| lock.try_lock_exclusive());
+        in_child(|| lock.try_lock_shared() && lock.try_lock_shared() && !lock.try_lock_exclusive());
+        in_child(|| lock.try_lock_shared_recursive() && lock.try_lock_shared());
+        in_child(|| lock.try_lock_exclusive());
         assert!(!lock.try_lock_shared(), "the parent's writer comes still");
         Wait::Woken
     })]);
@@ -64,32 +59,13 @@ fn a_rwlock_that_is_kept_for_a_writer() {
 #[test]
 fn a_rwlock_that_is_kept_for_a_reader() {
     know_of_forks();
-    let lock = leak(RwLock::<Steered>::new());
-    lock.lock_exclusive();
-    sleeps([
-        // The reader sleeps, and a writer comes as well.
-        Box::new(move || {
-            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
-            Wait::Woken
-        }),
-        // While the writer sleeps, the first one leaves, which begins the reader's phase, and
-        // another is quicker.
-        Box::new(move || {
-            // SAFETY: locked at the beginning.
-            unsafe { lock.unlock_exclusive() };
-            assert!(lock.try_lock_exclusive());
-            Wait::Woken
-        }),
-        Box::new(|| Wait::TimedOut),
-        // The reader has rechecked, is counted, and sleeps again.
-        Box::new(move || {
-            // SAFETY: locked by the quicker writer.
-            unsafe { lock.unlock_exclusive() };
-            forked(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
-            assert!(!lock.try_lock_exclusive(), "the parent's reader comes still");
-            Wait::Woken
-        }),
-    ]);
+    let lock = passed_over(|lock| {
+        // SAFETY: locked by the thief.
+        unsafe { lock.unlock_exclusive() };
+        in_child(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
+        assert!(!lock.try_lock_exclusive(), "the parent's reader comes still");
+        Wait::Woken
+    });
     lock.lock_shared();
     assert!(all_slept());
 }
@@ -105,8 +81,8 @@ fn a_rwlock_that_is_reserved() {
         // SAFETY: locked above.
         unsafe { lock.unlock_exclusive_fair() };
         WOKEN.set(0);
-        forked(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
-        forked(|| lock.try_lock_upgradable() && lock.try_lock_shared() && !lock.try_lock_upgradable());
+        in_child(|| lock.try_lock_exclusive() && !lock.try_lock_shared());
+        in_child(|| lock.try_lock_upgradable() && lock.try_lock_shared() && !lock.try_lock_upgradable());
         assert!(!lock.try_lock_exclusive() && !lock.try_lock_upgradable(), "the parent's thread comes still");
         Wait::Woken
     })]);
@@ -122,7 +98,7 @@ fn a_light_mutex_that_is_reserved() {
     // SAFETY: the lock's first word, which says 2 while it is reserved; the lock is not used yet.
     let state = unsafe { &*std::ptr::from_ref(lock).cast::<AtomicU32>() };
     state.store(2, Ordering::SeqCst);
-    forked(|| lock.try_lock() && !lock.try_lock());
+    in_child(|| lock.try_lock() && !lock.try_lock());
     assert!(!lock.try_lock(), "the parent's thread comes still");
 }
 
@@ -137,7 +113,7 @@ fn a_mutex_that_is_reserved() {
         // SAFETY: locked above.
         unsafe { lock.unlock_fair() };
         WOKEN.set(0);
-        forked(|| lock.try_lock() && !lock.try_lock());
+        in_child(|| lock.try_lock() && !lock.try_lock());
         assert!(!lock.try_lock(), "the parent's thread comes still");
         Wait::Woken
     })]);
@@ -218,7 +194,7 @@ fn who_waits_for_a_writer_that_is_not_there() {
         eventually("the writer sleeps", || !ASLEEP_AT.load(Ordering::SeqCst).is_null());
         // SAFETY: locked above. The writer is woken, and does not run.
         unsafe { LOCK.unlock_shared() };
-        forked(|| {
+        in_child(|| {
             LOCK.lock_shared();
             LOCK.lock_shared_recursive();
             // The mark is gone, and no reader waits any more.
@@ -229,7 +205,7 @@ fn who_waits_for_a_writer_that_is_not_there() {
             });
             entered && LOCK.try_lock_exclusive()
         });
-        forked(|| LOCK.lock_shared_until(Deadline::after::<Private>(patience())));
+        in_child(|| LOCK.lock_shared_until(Deadline::after::<Private>(patience())));
         GATE.store(true, Ordering::SeqCst);
     });
     assert!(LOCK.try_lock_exclusive());

@@ -11,9 +11,12 @@ mod contention;
 #[macro_use]
 #[path = "../common/futexes.rs"]
 mod futexes;
+#[path = "../common/processes.rs"]
+mod processes;
 
 use common::*;
 use contention::{exclusion, hand_to_hand};
+use processes::{in_two, zeroed};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -142,21 +145,9 @@ fn two_processes() {
         mutex: raw::Mutex<Shared>,
         count: std::cell::UnsafeCell<u32>,
     }
-    // SAFETY: memory of our own, zeroed.
-    let page = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            4096,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    assert_ne!(page, libc::MAP_FAILED);
-    // SAFETY: zeroed is a valid one.
-    let page = unsafe { &*page.cast::<Page>() };
-    let work = || {
+    // SAFETY: a lock that is not held, and a number.
+    let page = unsafe { zeroed::<Page>() };
+    in_two(|| {
         for _ in 0..EACH {
             page.mutex.lock();
             // SAFETY: under the lock.
@@ -164,19 +155,8 @@ fn two_processes() {
             // SAFETY: held.
             unsafe { page.mutex.unlock() };
         }
-    };
-    // SAFETY: the child only locks, adds and exits.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        work();
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(0) };
-    }
-    work();
-    let mut status = 0;
-    // SAFETY: our child.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert_eq!(status, 0);
+        true
+    });
     // SAFETY: the other process has ended.
     assert_eq!(unsafe { *page.count.get() }, 2 * EACH);
 }

@@ -16,32 +16,6 @@ fn lock() -> &'static RwLock<Steered> {
     Box::leak(Box::new(RwLock::new()))
 }
 
-/// Makes a lock of which a reader is bypassed: its phase has come, and another writer was quicker.
-/// `then` runs when the reader sleeps again.
-fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) -> &'static RwLock<Steered> {
-    let lock = lock();
-    lock.lock_exclusive();
-    sleeps([
-        // The reader sleeps, and a writer comes as well.
-        Box::new(move || {
-            assert!(!lock.lock_exclusive_until(Deadline::at(Duration::ZERO)));
-            Wait::Woken
-        }),
-        // While the writer sleeps, the first one leaves, which begins the reader's phase, and a
-        // thief comes.
-        Box::new(move || {
-            // SAFETY: locked at the beginning.
-            unsafe { lock.unlock_exclusive() };
-            assert!(lock.try_lock_exclusive());
-            Wait::Woken
-        }),
-        Box::new(|| Wait::TimedOut),
-        // The reader has rechecked, and sleeps again.
-        Box::new(move || then(lock)),
-    ]);
-    lock
-}
-
 /// Asserts that the reader gets the lock, and is not counted any more.
 fn comes_in(lock: &RwLock<Steered>) {
     lock.lock_shared();

@@ -24,11 +24,6 @@ fn poll<F: Future>(future: &mut Pin<Box<F>>, count: &Arc<Count>) -> Option<F::Ou
     poll_by(future.as_mut(), &waker(count))
 }
 
-/// Asserts that `work` returns well in a child.
-fn forked(work: impl FnOnce() -> bool) {
-    assert_eq!(status_of(child(work)), 0, "the child found something wrong");
-}
-
 #[test]
 fn the_child_of_a_fork_has_no_tasks_that_wait() {
     let mutex = Mutex::new(0);
@@ -37,7 +32,7 @@ fn the_child_of_a_fork_has_no_tasks_that_wait() {
     let wakes = || [&first, &second, &third].map(|count| count.0.load(Ordering::SeqCst));
     let (mut one, mut two) = (Some(Box::pin(mutex.lock())), Box::pin(mutex.lock()));
     assert!(poll(one.as_mut().unwrap(), &first).is_none() && poll(&mut two, &second).is_none());
-    forked(|| {
+    in_child(|| {
         // SAFETY: it is the child's: what is moved there stays in the parent.
         drop(unsafe { std::ptr::read(&guard) });
         // Nobody got it, and nobody waits.
@@ -66,13 +61,13 @@ fn what_was_gathered_is_free_in_the_child() {
     let count = Arc::new(Count::default());
     let mut five = Box::pin(permits.acquire_many(5));
     assert!(poll(&mut five, &count).is_none());
-    forked(|| {
+    in_child(|| {
         let one = permits.try_acquire().is_ok();
         permits.add_permits(1);
         one && permits.available_permits() == 3 && count.0.load(Ordering::SeqCst) == 0
     });
     // A child in which a task waits before anything is given.
-    forked(|| {
+    in_child(|| {
         let mut two = Box::pin(permits.acquire_many(2));
         let both = poll(&mut two, &count).is_some();
         let mut four = Box::pin(permits.acquire_many(4));
@@ -81,15 +76,15 @@ fn what_was_gathered_is_free_in_the_child() {
         both && waits && count.0.load(Ordering::SeqCst) == 1 && poll(&mut four, &count).is_some()
     });
     // The child of a child, in which the middle one's task is not queued either.
-    forked(|| {
+    in_child(|| {
         let mut six = Box::pin(permits.acquire_many(6));
         let waits = poll(&mut six, &count).is_none();
-        let inner = status_of(child(|| {
+        let inner = is_fine_in_child(|| {
             permits.add_permits(4);
             permits.available_permits() == 6 && count.0.load(Ordering::SeqCst) == 0
-        }));
+        });
         permits.add_permits(4);
-        waits && inner == 0 && count.0.load(Ordering::SeqCst) == 1
+        waits && inner && count.0.load(Ordering::SeqCst) == 1
     });
     permits.add_permits(3);
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
@@ -106,13 +101,13 @@ fn a_child_that_only_tries() {
     let (mut five, mut writer) = (Some(Box::pin(permits.acquire_many(5))), Some(Box::pin(lock.write())));
     assert!(poll(five.as_mut().unwrap(), &count).is_none() && poll(writer.as_mut().unwrap(), &count).is_none());
     assert!(permits.try_acquire().is_err() && permits.available_permits() == 0 && lock.try_read().is_err());
-    forked(|| permits.available_permits() == 3);
-    forked(|| permits.try_acquire_many(3).is_ok() && permits.try_acquire_many(4).is_err());
-    forked(|| permits.forget_permits(9) == 3);
+    in_child(|| permits.available_permits() == 3);
+    in_child(|| permits.try_acquire_many(3).is_ok() && permits.try_acquire_many(4).is_err());
+    in_child(|| permits.forget_permits(9) == 3);
     // The reader is the forking thread's, and stays inside.
-    forked(|| lock.try_write().is_err() && lock.try_read().is_ok());
+    in_child(|| lock.try_write().is_err() && lock.try_read().is_ok());
     for way in 0..2 {
-        forked(|| {
+        in_child(|| {
             if way == 0 {
                 (five, writer) = (None, None);
             } else {
@@ -139,11 +134,11 @@ fn a_childs_child_that_only_tries() {
     let count = Arc::new(Count::default());
     let mut three = Box::pin(permits.acquire_many(3));
     assert!(poll(&mut three, &count).is_none());
-    forked(|| status_of(child(|| permits.try_acquire_many(2).is_ok())) == 0);
-    forked(|| {
+    in_child(|| is_fine_in_child(|| permits.try_acquire_many(2).is_ok()));
+    in_child(|| {
         let mut four = Box::pin(permits.acquire_many(4));
         let waits = poll(&mut four, &count).is_none();
-        waits && permits.try_acquire().is_err() && status_of(child(|| permits.try_acquire_many(2).is_ok())) == 0
+        waits && permits.try_acquire().is_err() && is_fine_in_child(|| permits.try_acquire_many(2).is_ok())
     });
     permits.add_permits(1);
     assert!(poll(&mut three, &count).is_some());
@@ -165,17 +160,17 @@ fn what_was_handed_over_is_free_in_the_child() {
     assert_eq!(count.0.load(Ordering::SeqCst), 3);
     assert!(mutex.try_lock().is_err() && permits.available_permits() == 1 && lock.try_read().is_err());
     // Calls that do not queue; those that do; and futures of the task that keeps the handed ones.
-    forked(|| mutex.try_lock().is_ok() && permits.try_acquire_many(4).is_ok() && lock.try_write().is_ok());
-    forked(|| permits.available_permits() == 4);
-    forked(|| permits.forget_permits(9) == 4);
-    forked(|| {
+    in_child(|| mutex.try_lock().is_ok() && permits.try_acquire_many(4).is_ok() && lock.try_write().is_ok());
+    in_child(|| permits.available_permits() == 4);
+    in_child(|| permits.forget_permits(9) == 4);
+    in_child(|| {
         let (mut one, mut four) = (Box::pin(mutex.lock()), Box::pin(permits.acquire_many(4)));
         let mut reader = Box::pin(lock.read());
         let guards = (poll(&mut one, &count), poll(&mut four, &count), poll(&mut reader, &count));
         guards.0.is_some() && guards.1.is_some() && guards.2.is_some()
     });
     // Those that were handed: polled, they ask anew; dropped, they give nothing twice.
-    forked(|| {
+    in_child(|| {
         let guard = poll(&mut kept, &count);
         let again = mutex.try_lock().is_err() && guard.is_some();
         drop(guard);
@@ -183,14 +178,14 @@ fn what_was_handed_over_is_free_in_the_child() {
         again && waits == (true, true) && permits.available_permits() == 4
     });
     let mut all = Some((kept, three, writer));
-    forked(|| {
+    in_child(|| {
         let guard = mutex.try_lock();
         all = None;
         let still = mutex.try_lock().is_err() && guard.is_ok();
         still && permits.available_permits() == 4 && lock.try_write().is_ok()
     });
     // A child in which the lock is taken before the handed one is polled, and kept again.
-    forked(|| {
+    in_child(|| {
         let (kept, ..) = all.as_mut().unwrap();
         let mut guard = mutex.try_lock().ok();
         let waits = poll(kept, &count).is_none();
@@ -201,12 +196,12 @@ fn what_was_handed_over_is_free_in_the_child() {
         waits && also && taken && poll(kept, &count).is_some()
     });
     // A child's child, of one that was handed permits in the child.
-    forked(|| {
+    in_child(|| {
         let guard = mutex.try_lock();
         let mut one = Box::pin(mutex.lock());
         let waits = poll(&mut one, &count).is_none();
         drop(guard);
-        waits && mutex.try_lock().is_err() && status_of(child(|| mutex.try_lock().is_ok())) == 0
+        waits && mutex.try_lock().is_err() && is_fine_in_child(|| mutex.try_lock().is_ok())
     });
     assert!(mutex.try_lock().is_err() && permits.available_permits() == 1, "the parent's are as they were");
     let (mut kept, mut three, mut writer) = all.unwrap();
@@ -238,7 +233,7 @@ fn a_fork_in_the_midst() {
             });
         }
         for _ in 0..60 {
-            forked(|| {
+            in_child(|| {
                 let count = Arc::new(Count::default());
                 let mut futures: Vec<_> = (0..4).map(|_| Box::pin(permits.acquire())).collect();
                 let had: Vec<_> = futures.iter_mut().filter_map(|future| poll(future, &count)).collect();

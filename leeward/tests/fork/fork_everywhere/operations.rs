@@ -64,6 +64,18 @@ macro_rules! operations {
     };
 }
 
+/// Makes functions for the thread beside an operation: each holds a guard until the operation's
+/// thread sleeps.
+macro_rules! holding {
+    ($($name:ident: $guard:expr;)+) => {$(
+        fn $name(beside: &Beside<'_>) {
+            let guard = $guard;
+            beside.until_it_sleeps();
+            drop(guard);
+        }
+    )+};
+}
+
 #[path = "operations/asymmetric.rs"]
 pub mod asymmetric;
 #[path = "operations/collect.rs"]

@@ -52,16 +52,9 @@ fn holds_its_own(beside: &Beside<'_>) {
     drop(guard);
 }
 
-fn reads(beside: &Beside<'_>) {
-    let guard = RWLOCK.read();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn writes(beside: &Beside<'_>) {
-    let guard = RWLOCK.write();
-    beside.until_it_sleeps();
-    drop(guard);
+holding! {
+    reads: RWLOCK.read();
+    writes: RWLOCK.write();
 }
 
 /// Tries the operations that issue heavy fences.

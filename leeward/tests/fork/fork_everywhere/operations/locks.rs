@@ -130,10 +130,15 @@ fn rwlock_is_usable() -> bool {
     RWLOCK.is_locked() || RWLOCK.try_read_for(LONG).is_some() && RWLOCK.try_write_for(LONG).is_some()
 }
 
-fn holds_the_mutex(beside: &Beside<'_>) {
-    let guard = MUTEX.lock();
-    beside.until_it_sleeps();
-    drop(guard);
+holding! {
+    holds_the_mutex: MUTEX.lock();
+    holds_the_fair: FAIR.lock();
+    holds_the_reentrant: REENTRANT.lock();
+    holds_the_light: LIGHT.lock();
+    writes: RWLOCK.write();
+    reads: RWLOCK.read();
+    reads_upgradably: RWLOCK.upgradable_read();
+    holds_what_lends: LENDING.lock().unwrap();
 }
 
 fn unlock_for_another() {
@@ -149,42 +154,6 @@ fn takes_the_mutex(beside: &Beside<'_>) {
     drop(MUTEX.lock());
 }
 
-fn holds_the_fair(beside: &Beside<'_>) {
-    let guard = FAIR.lock();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn holds_the_reentrant(beside: &Beside<'_>) {
-    let guard = REENTRANT.lock();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn holds_the_light(beside: &Beside<'_>) {
-    let guard = LIGHT.lock();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn writes(beside: &Beside<'_>) {
-    let guard = RWLOCK.write();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn reads(beside: &Beside<'_>) {
-    let guard = RWLOCK.read();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
-fn reads_upgradably(beside: &Beside<'_>) {
-    let guard = RWLOCK.upgradable_read();
-    beside.until_it_sleeps();
-    drop(guard);
-}
-
 fn notifies(beside: &Beside<'_>) {
     beside.until_it_sleeps();
     let guard = MUTEX.lock();
@@ -197,12 +166,6 @@ fn waits(beside: &Beside<'_>) {
     let mut guard = MUTEX.lock();
     beside.is_ready();
     CONDVAR.wait_for(&mut guard, 10 * SHORT);
-}
-
-fn holds_what_lends(beside: &Beside<'_>) {
-    let guard = LENDING.lock().unwrap();
-    beside.until_it_sleeps();
-    drop(guard);
 }
 
 /// Tries the operations that issue heavy fences.
