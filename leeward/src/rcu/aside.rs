@@ -1,7 +1,5 @@
 //! What a container has unlinked while there was no memory for a bag. Each item waits by a word in its
 //! own memory, so that nothing is allocated for it, and nothing is lost.
-//!
-//! Called by `limbo.rs`.
 
 use core::mem;
 use core::ptr::{self, NonNull};

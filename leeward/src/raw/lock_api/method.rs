@@ -1,5 +1,5 @@
 //! One method of a trait of `lock_api`, in the shape that a version gives it (the table in
-//! `mod.rs`). Called by the lists of methods.
+//! `mod.rs`).
 
 /// Makes the types of guards that a trait has: version 0.4 has one of a fixed name, for a lock.
 macro_rules! guards {

@@ -1,4 +1,4 @@
-//! The traits of mutexes. Called by `locks.rs` and `asym`.
+//! The traits of mutexes.
 
 /// Implements `lock_api`'s traits of mutexes, of both versions, for a lock that has methods of their
 /// names: `mutex! { [GENERICS] LOCK, FUTEX, UNLOCK_FAIR, GUARD, GUARD_OF_05 }`. The time limits are on

@@ -1,4 +1,4 @@
-//! The traits of readers-writer locks. Called by `locks.rs` and `asym`.
+//! The traits of readers-writer locks.
 
 /// Implements `lock_api`'s traits of readers-writer locks, of both versions, for a lock that has
 /// methods of their names: `rwlock! { [GENERICS] LOCK, FUTEX, LOCK_AT_ONCE, GUARD, GUARD_OF_05 }`. The

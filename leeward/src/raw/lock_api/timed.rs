@@ -1,5 +1,4 @@
 //! The timed traits, with std's `Instant`. A lock that is free is taken before the clock is read.
-//! Called by `mutex.rs` and `rwlock.rs`.
 
 use std::time::Instant;
 
