@@ -232,7 +232,18 @@ pub unsafe extern "C" fn lee_map_next(map: Option<&Map>, cursor: Option<&mut Cur
 pub unsafe extern "C" fn lee_map_add(map: Option<&Map>, hash: c_ulong, node: Option<NonNull<MapNode>>) -> c_int {
     given!("lee_map_add", map: "map", node: "node");
     // SAFETY: the caller's promise.
-    with_errno_kept(|| unsafe { map.add(hash as usize, node) }).map_or_else(|OutOfMemory| libc::ENOMEM, |()| 0)
+    match with_errno_kept(|| unsafe { map.add(hash as usize, node) }) {
+        Added::Yes => 0,
+        Added::There(_) => is_there("lee_map_add", node),
+        Added::OutOfMemory => libc::ENOMEM,
+    }
+}
+
+/// Returns the error of a call that was to put a node into the map which has it, and reports that.
+#[cold]
+fn is_there(function: &str, node: NonNull<MapNode>) -> c_int {
+    report(format_args!("{function} called with the node {node:p}, which the map has already"));
+    libc::EINVAL
 }
 
 /// Adds a node, unless there is one of its key.
@@ -285,6 +296,7 @@ pub unsafe extern "C-unwind" fn lee_map_set(
     *replaced = ptr::null_mut();
     match added {
         Added::Yes => {}
+        Added::There(old) if old == node => return is_there("lee_map_set", node),
         Added::There(old) => *replaced = old.as_ptr(),
         Added::OutOfMemory => return libc::ENOMEM,
     }
@@ -302,6 +314,9 @@ pub unsafe extern "C" fn lee_map_replace(
     node: Option<NonNull<MapNode>>,
 ) -> c_int {
     given!("lee_map_replace", map: "map", node: "node");
+    if old == Some(node) {
+        return is_there("lee_map_replace", node);
+    }
     // SAFETY: the caller's promise.
     let is_replaced = old.is_some_and(|old| with_errno_kept(|| unsafe { map.replace(old, node) }));
     if is_replaced { 0 } else { libc::ENOENT }

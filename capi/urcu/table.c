@@ -88,6 +88,9 @@ static void defer(void *flavor, struct lee_head *head, void (*func)(struct lee_h
 /* An addition cannot fail in liburcu's interface. */
 static void has_memory(int error)
 {
+    /* The node is in the table: this was said, and the caller cannot be told. */
+    if (error == EINVAL)
+        abort();
     if (error == ENOMEM) {
         fputs("leeward: a hash table has no memory for another node\n", stderr);
         abort();

@@ -165,6 +165,8 @@ struct lee_map_node *lee_map_next(struct lee_map *map, struct lee_map_cursor *cu
  * Adds a node, whether or not its key is there.
  *
  * ENOMEM: there is no memory, and nothing was changed.
+ * EINVAL: the map has the node already, as a line on standard error says, and nothing
+ * was changed.
  */
 int lee_map_add(struct lee_map *map, unsigned long hash, struct lee_map_node *node);
 
@@ -179,14 +181,14 @@ int lee_map_add_unique(struct lee_map *map, unsigned long hash, lee_map_equal *e
 
 /*
  * Adds a node, which takes the place of the one of its key if that is there. It sets
- * `replaced` to that one, or to NULL. Errors: ENOMEM.
+ * `replaced` to that one, or to NULL. Errors: ENOMEM, EINVAL.
  */
 int lee_map_set(struct lee_map *map, unsigned long hash, lee_map_equal *equal, const void *key,
 		struct lee_map_node *node, struct lee_map_node **replaced);
 
 /*
  * Puts a node into the place of another, which was found in this section and has the
- * same hash and key.
+ * same hash and key. Errors: EINVAL.
  *
  * ENOENT: the node that was found is NULL, or was removed.
  */

@@ -1228,6 +1228,10 @@ mutants! {
     cmap_remove_marks {
         loom: collect::table::list_loom_tests::a_reader_that_stands_meets_what_is_there,
     }
+    /// The look for the node itself among those with its hash, before it is added.
+    cmap_add_twice {
+        hash_map_lies: a_node_that_is_added_twice,
+    }
     /// The look, with the lock, for nodes of a list that the writer has not compared.
     cmap_add_recheck {
         loom: collect::table::list_loom_tests::one_of_two_additions_of_a_key,

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use leeward::collect::hash_map::Operation;
-use leeward::collect::raw::map::{Map as MapOfNodes, MapNode, Reclaim, Sizes};
+use leeward::collect::raw::map::{Added, Map as MapOfNodes, MapNode, Reclaim, Sizes};
 use leeward::collect::{HashMap, HashSet};
 use leeward::rcu::{Domain, Head};
 
@@ -426,19 +426,51 @@ fn a_node_whose_hash_changes_ends_the_process() {
 #[ignore = "a process of its own"]
 fn case() {
     assert_eq!(cases::current(), "changed_hash");
-    unsafe extern "C" fn section(_: *const ()) {}
-    unsafe extern "C" fn keep(_: *const (), _: NonNull<Head>, _: unsafe extern "C-unwind" fn(NonNull<Head>)) {}
-    let reclaim = Reclaim { domain: std::ptr::null(), read_lock: section, read_unlock: section, defer: keep };
-    let sizes = Sizes { initial: 16, least: 1, most: 0, grows: true, shrinks: true };
-    // SAFETY: this is the only thread, and nothing is freed.
-    let map = unsafe { MapOfNodes::new(sizes, reclaim) }.unwrap();
+    let map = map_of_nodes();
     let words: &mut [usize; 2] = Box::leak(Box::new([0; 2]));
     let node = NonNull::from(words).cast::<MapNode>();
     // SAFETY: two words that nothing else has; a node may have any content.
-    unsafe { map.add(1, node) }.unwrap();
+    assert_eq!(unsafe { map.add(1, node) }, Added::Yes);
     // SAFETY: within the node.
     let hash = unsafe { node.cast::<usize>().add(1) };
     // SAFETY: the node's second word, which no other thread uses.
     unsafe { hash.write(2) };
     let _ = map.resize(1000);
+}
+
+/// Returns a map of nodes for one thread, which never frees them.
+fn map_of_nodes() -> MapOfNodes {
+    unsafe extern "C" fn section(_: *const ()) {}
+    unsafe extern "C" fn keep(_: *const (), _: NonNull<Head>, _: unsafe extern "C-unwind" fn(NonNull<Head>)) {}
+    let reclaim = Reclaim { domain: std::ptr::null(), read_lock: section, read_unlock: section, defer: keep };
+    let sizes = Sizes { initial: 16, least: 1, most: 0, grows: true, shrinks: true };
+    // SAFETY: one thread uses the map, and nothing is freed.
+    unsafe { MapOfNodes::new(sizes, reclaim) }.unwrap()
+}
+
+/// A node that is added although the map has it would be its own successor: each walk would be endless.
+#[test]
+fn a_node_that_is_added_twice() {
+    for others in [0, 1, 3] {
+        let map = map_of_nodes();
+        let nodes: Vec<NonNull<MapNode>> =
+            (0..=others).map(|_| NonNull::from(Box::leak(Box::new([0_usize; 2]))).cast()).collect();
+        for &node in &nodes {
+            // SAFETY: two words that nothing else has; a node may have any content.
+            assert_eq!(unsafe { map.add(7, node) }, Added::Yes);
+        }
+        for &node in &nodes {
+            // SAFETY: the node is in the map, with this hash; here and below.
+            assert_eq!(unsafe { map.add(7, node) }, Added::There(node));
+            // Comparisons that know no node, and that know this one only.
+            // SAFETY: as above.
+            assert_eq!(unsafe { map.add_unique(7, node, |_| false) }, Added::There(node));
+            // SAFETY: as above.
+            assert_eq!(unsafe { map.add_replace(7, node, |_| false) }, Added::There(node));
+            // SAFETY: as above.
+            assert_eq!(unsafe { map.add_replace(7, node, |there| there == node) }, Added::There(node));
+        }
+        // SAFETY: as above; one thread, which is inside in effect.
+        assert_eq!((unsafe { map.count() }, map.len()), (nodes.len(), nodes.len()));
+    }
 }

@@ -54,17 +54,21 @@ impl<N: Linked> RawTable<N> {
         Ok(new)
     }
 
-    /// Adds a node behind all others with its hash.
+    /// Adds a node behind all others with its hash. Returns false if the node itself is among those: then
+    /// nothing was changed. (The list would have no end.)
     ///
     /// # Safety
-    /// Inside a section. The node is in no table, no reader has it, and it stays alive until a grace
-    /// period after it was removed.
-    pub(crate) unsafe fn add_last(&self, node: NonNull<N>, owner: &impl Owner) -> Result<(), NoMemory> {
+    /// Inside a section. The node is in no table, or in this one with this hash; else no reader has it, and
+    /// it stays alive until a grace period after it was removed.
+    pub(crate) unsafe fn add_last(&self, node: NonNull<N>, owner: &impl Owner) -> Result<bool, NoMemory> {
         // SAFETY: the caller's promise.
         let hash = unsafe { node.as_ref() }.hash();
         // The way to the end of a long list is gone without the lock.
         // SAFETY: the caller's promise.
-        let last = unsafe { self.look(hash, |_| false) }.err().map_or(ptr::null_mut(), |looked| looked.last);
+        let Err(Looked { last, .. }) = (unsafe { self.look(hash, |there| check!(cmap_add_twice, there == node)) })
+        else {
+            return Ok(false);
+        };
         let add = |table: &Table, index, tags| {
             // SAFETY: the line is locked; the node is the caller's.
             match unsafe { last_of(table, index, tags, hash, last) } {
@@ -77,7 +81,7 @@ impl<N: Linked> RawTable<N> {
                 None => unsafe { put_first(table, index, tags, hash, node) }.map(Some),
             }
         };
-        self.add_with(hash, owner, add).map_err(|_| NoMemory)
+        self.add_with(hash, owner, add).map(|_| true).map_err(|_| NoMemory)
     }
 
     /// Adds a node before all others with its hash, if these are the ones that the caller compared.

@@ -181,19 +181,21 @@ impl Map {
         Cursor::new(node.and_then(|node| unsafe { self.table.next_linked(node, cursor.next) }))
     }
 
-    /// Adds a node, whatever nodes there are.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`]: then nothing was changed.
+    /// Adds a node, whatever nodes there are. If it is in the map already, with this hash, it is returned as
+    /// [`Added::There`].
     ///
     /// # Safety
-    /// As for [`find`](Self::find). The node is in no map, and no thread has it. It stays alive until
-    /// a grace period after it was taken out.
-    pub unsafe fn add(&self, hash: usize, node: NonNull<MapNode>) -> Result<(), OutOfMemory> {
+    /// As for [`find`](Self::find). The node is in no map, and no thread has it; or it is in this map, with
+    /// this hash. It stays alive until a grace period after it was taken out.
+    pub unsafe fn add(&self, hash: usize, node: NonNull<MapNode>) -> Added {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.set_hash(hash);
         // SAFETY: as above.
-        unsafe { self.table.add_last(node, self) }.map_err(|NoMemory| OutOfMemory)
+        match unsafe { self.table.add_last(node, self) } {
+            Ok(true) => Added::Yes,
+            Ok(false) => Added::There(node),
+            Err(NoMemory) => Added::OutOfMemory,
+        }
     }
 
     /// Adds a node, unless there is one for which `is_equal` returns true.
@@ -210,7 +212,8 @@ impl Map {
         unsafe { node.as_ref() }.set_hash(hash);
         loop {
             // SAFETY: as above.
-            let looked = match unsafe { self.table.look(spread(hash as u64), &mut is_equal) } {
+            let looked = match unsafe { self.table.look(spread(hash as u64), |there| is_equal(there) || there == node) }
+            {
                 Ok(stand) => return Added::There(stand.node),
                 Err(looked) => looked,
             };
@@ -224,7 +227,7 @@ impl Map {
     }
 
     /// Adds a node, which takes the place of the one for which `is_equal` returns true, if there is
-    /// one. That one is returned as [`Added::There`].
+    /// one. That one is returned as [`Added::There`]; if it is the node itself, nothing was changed.
     ///
     /// # Safety
     /// As for [`add`](Self::add); `is_equal` returns true of nodes that have the new one's key.
@@ -238,13 +241,14 @@ impl Map {
             // SAFETY: the caller's promise.
             match unsafe { self.add_unique(hash, node, &mut is_equal) } {
                 // SAFETY: as above.
-                Added::There(old) if !unsafe { self.replace(old, node) } => {}
+                Added::There(old) if old != node && !unsafe { self.replace(old, node) } => {}
                 added => return added,
             }
         }
     }
 
-    /// Puts a node into the place of another of the same key. Returns false if that was removed.
+    /// Puts a node into the place of another of the same key. Returns false if that was removed. The two are
+    /// not one.
     ///
     /// # Safety
     /// As for [`add`](Self::add); `old` was found in this map and section.
