@@ -21,7 +21,7 @@ use core::ffi::CStr;
 pub(super) const VARIABLE: &CStr = c"LEEWARD_MUTANT";
 
 mutants! {
-    /// The heavy fence between the caller's unlink and the scan of the slots (pair A).
+    /// The heavy fence between the caller's unlink and the scan of the slots (pairs A and B).
     heavy_before_scan {
         model: model::pairing::every_ordering_of_one_reader_is_needed,
         loom: rcu::loom_tests::two_updaters,
@@ -533,6 +533,11 @@ mutants! {
     /// The heavy fence between raising the light mutex's waiters word and the recheck (pair F).
     light_heavy {
         light_mutex: heavy_fences_do_not_multiply,
+        loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
+    }
+    /// The light fence between a light mutex's unlocking store and its look for sleepers (pair F).
+    light_unlock_fence {
+        // No instruction: loom's.
         loom: raw::loom_tests::mutex::light_mutex_two_threads_twice,
     }
     /// The recheck of the light mutex before the sleep.

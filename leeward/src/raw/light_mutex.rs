@@ -11,7 +11,7 @@ use super::spin_budget::SpinBudget;
 use crate::atomic::{AtomicU32, IS_MODEL, Ordering, const_fn, outside_model};
 use crate::fence;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
-use crate::mutant::{check, mutated};
+use crate::mutant::{check, mutated, step};
 
 pub(super) const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
@@ -203,7 +203,7 @@ impl LightMutex {
         // Pair F, light half. Partner: the heavy fence in `announce`.
         // - If our store comes first, the sleeper's recheck finds the lock free.
         // - If the heavy fence comes first, we find the word raised and wake a sleeper.
-        fence::light();
+        step!(light_unlock_fence, fence::light());
         // Relaxed: ordered by the fence.
         if self.waiters.load(Ordering::Relaxed) != 0 {
             self.unlock_contended();
