@@ -225,7 +225,8 @@ impl Script {
             let word = word.map(|word| (word, theirs.memory[word], ours.memory[word]));
             let pages = guest.address(Page::Writable);
             return Err(format!(
-                "call {at}: the kernel answers {}; the engine {}; the word that differs: {word:x?} (pages at {pages:#x})",
+                "call {at}: the kernel answers {}; the engine {}; the word that differs: {word:x?} \
+                 (pages at {pages:#x})",
                 show(theirs),
                 show(ours)
             ));
