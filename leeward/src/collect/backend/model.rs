@@ -45,7 +45,7 @@ impl Limbo {
     pub(super) unsafe fn drain<D: Domain>(&mut self, _: impl Fn(NonNull<()>)) {}
 }
 
-/// Returns true.
+/// Returns true: a model lacks no memory.
 pub(super) fn may_enter<D: Domain>() -> bool {
     true
 }
