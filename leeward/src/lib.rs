@@ -203,6 +203,8 @@ mod bytes;
 pub mod collect;
 pub mod fence;
 pub mod futex;
+#[cfg(any(feature = "task", target_os = "linux", leeward_loom))]
+mod guard;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(any(feature = "hazard", leeward_loom))]

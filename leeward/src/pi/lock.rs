@@ -3,11 +3,11 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use super::{Error, RawMutex};
 use crate::futex::{Deadline, Private};
+use crate::guard::guard;
 
 /// A mutex whose owner inherits the priority of the most urgent thread that waits for it.
 ///
@@ -192,34 +192,13 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: this guard's thread holds the lock.
-        unsafe { &*self.mutex.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard's thread holds the lock, and the guard is borrowed exclusively.
-        unsafe { &mut *self.mutex.value.get() }
-    }
-}
+// The thread from which the guard does not move has the lock.
+guard! { MutexGuard [T: ?Sized], mut self => self.mutex.value.get() }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this thread, from which the guard does not move, took the lock.
         unsafe { self.mutex.lock.unlock() };
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }

@@ -1,12 +1,11 @@
 //! The guard of a part of a priority-inheriting mutex's value.
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem;
-use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 use super::{MutexGuard, RawMutex};
+use crate::guard::guard;
 
 /// An exclusive reference to a part of the value of a [`Mutex`](super::Mutex); dropping it unlocks.
 ///
@@ -85,34 +84,13 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     }
 }
 
-impl<T: ?Sized> Deref for MappedMutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: a part of the value, and this guard's thread holds the lock.
-        unsafe { self.part.as_ref() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MappedMutexGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
-        unsafe { self.part.as_mut() }
-    }
-}
+// The thread from which the guard does not move has the lock.
+guard! { MappedMutexGuard [T: ?Sized], mut self => self.part.as_ptr() }
 
 impl<T: ?Sized> Drop for MappedMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this thread, from which the guard does not move, took the lock.
         unsafe { self.lock.unlock() };
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedMutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }

@@ -4,11 +4,11 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use crate::bytes::AnyBytes;
 use crate::futex::{Deadline, Shared};
+use crate::guard::guard;
 use crate::mutant::mutated;
 use crate::process::fork_mark;
 use crate::raw;
@@ -217,9 +217,10 @@ pub(super) fn not_ours() -> ! {
     panic!("this guard of a shared lock is a fork's copy: the parent holds the lock")
 }
 
-/// Makes the guard `$guard` of `$lock`, whose drop calls `$unlock`.
-macro_rules! guard {
-    ($(#[$meta:meta])* $guard:ident, $lock:ident, $field:ident, $unlock:ident) => {
+/// Makes the guard `$guard` of `$lock`, whose drop calls `$unlock`, and which is exclusive if `mut` is
+/// in the brackets.
+macro_rules! lock_guard {
+    ($(#[$meta:meta])* $guard:ident, $lock:ident, $field:ident, $unlock:ident, [$($exclusive:ident)?]) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
         pub struct $guard<'a, T: AnyBytes> {
@@ -248,16 +249,13 @@ macro_rules! guard {
             }
         }
 
-        impl<T: AnyBytes> Deref for $guard<'_, T> {
-            type Target = T;
-
-            #[inline]
+        // This process took the lock when the guard was made, and gives it up when the guard is
+        // dropped.
+        guard! {
             #[track_caller]
-            fn deref(&self) -> &T {
+            $guard [T: AnyBytes], $($exclusive)? self => {
                 self.must_be_ours();
-                // SAFETY: this process took the lock when the guard was made, and gives it up when
-                // the guard is dropped.
-                unsafe { &*self.$field.value.get() }
+                self.$field.value.get()
             }
         }
 
@@ -272,16 +270,10 @@ macro_rules! guard {
                 }
             }
         }
-
-        impl<T: AnyBytes + fmt::Debug> fmt::Debug for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
     };
 }
 
-guard!(
+lock_guard!(
     /// An exclusive reference to the value of a [`Mutex`]; dropping it unlocks. It is not `Send`.
     ///
     /// Its copy in the child of a fork opens nothing: its drop does nothing, and asking it for the
@@ -294,9 +286,9 @@ guard!(
     /// guard.swap(0, 1);
     /// assert_eq!(*guard, [2, 1]);
     /// ```
-    MutexGuard, Mutex, mutex, unlock
+    MutexGuard, Mutex, mutex, unlock, [mut]
 );
-guard!(
+lock_guard!(
     /// A shared reference to the value of a [`RwLock`]; dropping it unlocks. It is not `Send`, and
     /// its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
     ///
@@ -306,9 +298,9 @@ guard!(
     /// let guard: RwLockReadGuard<'_, u32> = lock.read();
     /// assert_eq!(*guard, 1);
     /// ```
-    RwLockReadGuard, RwLock, rwlock, unlock_shared
+    RwLockReadGuard, RwLock, rwlock, unlock_shared, []
 );
-guard!(
+lock_guard!(
     /// A shared reference to the value of a [`RwLock`], of which one is there at a time beside other
     /// readers' and which may become an exclusive one; dropping it unlocks. It is not `Send`, and its
     /// copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
@@ -322,9 +314,9 @@ guard!(
     /// }
     /// assert_eq!(*lock.read(), 2);
     /// ```
-    RwLockUpgradableReadGuard, RwLock, rwlock, unlock_upgradable
+    RwLockUpgradableReadGuard, RwLock, rwlock, unlock_upgradable, []
 );
-guard!(
+lock_guard!(
     /// An exclusive reference to the value of a [`RwLock`]; dropping it unlocks. It is not `Send`,
     /// and its copy in the child of a fork opens nothing, as that of a [`MutexGuard`].
     ///
@@ -336,25 +328,5 @@ guard!(
     /// drop(guard);
     /// assert_eq!(*lock.read(), 2);
     /// ```
-    RwLockWriteGuard, RwLock, rwlock, unlock_exclusive
+    RwLockWriteGuard, RwLock, rwlock, unlock_exclusive, [mut]
 );
-
-impl<T: AnyBytes> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn deref_mut(&mut self) -> &mut T {
-        self.must_be_ours();
-        // SAFETY: as in `deref`, and this guard is borrowed exclusively.
-        unsafe { &mut *self.mutex.value.get() }
-    }
-}
-
-impl<T: AnyBytes> DerefMut for RwLockWriteGuard<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn deref_mut(&mut self) -> &mut T {
-        self.must_be_ours();
-        // SAFETY: as in `deref`; locked for writing, and this guard is borrowed exclusively.
-        unsafe { &mut *self.rwlock.value.get() }
-    }
-}

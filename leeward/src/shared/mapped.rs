@@ -1,14 +1,13 @@
 //! The guards of a part of a value in shared memory.
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::mem;
-use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 use super::lock::{MutexGuard, RwLockReadGuard, RwLockWriteGuard, not_ours};
 use crate::bytes::AnyBytes;
 use crate::futex::Shared;
+use crate::guard::guard;
 use crate::process::fork_mark;
 use crate::raw;
 
@@ -16,7 +15,7 @@ use crate::raw;
 /// lock `$lock`, and whose fair unlock `$fair`. References to the part are `&`, or `&mut` if that is in the brackets.
 macro_rules! mapped {
     ($(#[$meta:meta])* $mapped:ident, $guard:ident, $lock:ident $field:ident, $unlock:ident, $fair:ident,
-        [$($exclusive:tt)?]) => {
+        [$($exclusive:ident)?]) => {
         $(#[$meta])*
         #[must_use = "it is unlocked at once"]
         pub struct $mapped<'a, T: ?Sized> {
@@ -90,15 +89,13 @@ macro_rules! mapped {
             }
         }
 
-        impl<T: ?Sized> Deref for $mapped<'_, T> {
-            type Target = T;
-
+        // The part is of a value for which this process took the lock; the guard gives that up when it
+        // is dropped.
+        guard! {
             #[track_caller]
-            fn deref(&self) -> &T {
+            $mapped [T: ?Sized], $($exclusive)? self => {
                 self.must_be_ours();
-                // SAFETY: a part of the value, for which this process took the lock; the guard
-                // gives that up when it is dropped.
-                unsafe { self.part.as_ref() }
+                self.part.as_ptr()
             }
         }
 
@@ -109,24 +106,6 @@ macro_rules! mapped {
                     // and that one is not dropped.
                     unsafe { self.lock.$unlock() };
                 }
-            }
-        }
-
-        impl<T: ?Sized + fmt::Debug> fmt::Debug for $mapped<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        $(mapped!(@ $exclusive $mapped);)?
-    };
-    (@ mut $mapped:ident) => {
-        impl<T: ?Sized> DerefMut for $mapped<'_, T> {
-            #[track_caller]
-            fn deref_mut(&mut self) -> &mut T {
-                self.must_be_ours();
-                // SAFETY: as in `deref`, for this guard alone, which is borrowed exclusively.
-                unsafe { self.part.as_mut() }
             }
         }
     };

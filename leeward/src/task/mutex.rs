@@ -3,13 +3,13 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::future::Future;
-use core::ops::{Deref, DerefMut};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use super::permits::Permits;
 use super::request::{HasPermits, Request};
 use crate::atomic::const_fn;
+use crate::guard::guard;
 
 /// A mutex whose guard may be held across an `.await`.
 ///
@@ -203,34 +203,13 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: locked, by this guard.
-        unsafe { &*self.mutex.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked, by this guard.
-        unsafe { &mut *self.mutex.value.get() }
-    }
-}
+// Locked, by this guard.
+guard! { MutexGuard [T: ?Sized], mut self => self.mutex.value.get() }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.mutex.permits.give(1);
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
 

@@ -4,7 +4,6 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::future::Future;
 use core::mem::ManuallyDrop;
-use core::ops::{Deref, DerefMut};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
@@ -12,6 +11,7 @@ use super::mutex::TryLockError;
 use super::permits::Permits;
 use super::request::{HasPermits, Request};
 use crate::atomic::const_fn;
+use crate::guard::guard;
 
 /// A writer's permits: all there are, and the greatest number of readers.
 const ALL: u32 = u32::MAX >> 3;
@@ -196,9 +196,9 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// Makes a future and its guard.
+/// Makes a future and its guard, which is exclusive if `mut` is in the brackets.
 macro_rules! side {
-    ($future:ident of $call:literal, $guard:ident, $count:expr, $doc:literal) => {
+    ($future:ident of $call:literal, $guard:ident, $count:expr, [$($exclusive:ident)?], $doc:literal) => {
         #[doc = concat!("The future that [`RwLock::", $call, "`] returns.")]
         #[must_use = "a future does nothing until it is polled"]
         pub struct $future<'a, T: ?Sized>(Request<&'a RwLock<T>>);
@@ -231,26 +231,13 @@ macro_rules! side {
             lock: &'a RwLock<T>,
         }
 
-        impl<T: ?Sized> Deref for $guard<'_, T> {
-            type Target = T;
-
-            #[inline]
-            fn deref(&self) -> &T {
-                // SAFETY: locked, by this guard.
-                unsafe { &*self.lock.value.get() }
-            }
-        }
+        // Locked, by this guard.
+        guard! { $guard [T: ?Sized], $($exclusive)? self => self.lock.value.get() }
 
         impl<T: ?Sized> Drop for $guard<'_, T> {
             #[inline]
             fn drop(&mut self) {
                 self.lock.permits.give($count as usize);
-            }
-        }
-
-        impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
             }
         }
 
@@ -262,16 +249,11 @@ macro_rules! side {
     };
 }
 
-side!(Read of "read", RwLockReadGuard, 1, "A [`RwLock`]'s value, to read. The drop unlocks, on any thread.");
-side!(Write of "write", RwLockWriteGuard, ALL, "A [`RwLock`]'s value, to write. The drop unlocks, on any thread.");
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: locked, by this guard.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
+side!(Read of "read", RwLockReadGuard, 1, [], "A [`RwLock`]'s value, to read. The drop unlocks, on any thread.");
+side!(
+    Write of "write", RwLockWriteGuard, ALL, [mut],
+    "A [`RwLock`]'s value, to write. The drop unlocks, on any thread."
+);
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Makes the writer a reader. No other writer comes in between; readers that wait next are let
