@@ -238,5 +238,7 @@ pub mod shared;
 pub mod sync;
 #[cfg(any(feature = "task", leeward_loom))]
 pub mod task;
+#[cfg(any(feature = "collect", leeward_loom))]
+mod threads;
 #[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod writer;

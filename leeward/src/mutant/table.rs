@@ -1273,13 +1273,33 @@ mutants! {
     list_walk_acquire {
         loom: collect::list::loom_tests::a_reader_beside_an_insertion,
     }
-    /// The acquire of the writers' lock of a list (relaxed instead).
-    list_lock_acquire {
+    /// The acquire of a lock whose word names its holder (relaxed instead).
+    holder_lock_acquire {
         loom: collect::list::loom_tests::the_lock,
+        loom: collect::ordered_map::loom_tests::the_lock,
+        loom: collect::queue::loom_tests::two_consumers,
     }
-    /// The release of the writers' lock of a list (relaxed instead).
-    list_lock_release {
+    /// The release of such a lock (relaxed instead).
+    holder_lock_release {
         loom: collect::list::loom_tests::the_lock,
+        loom: collect::ordered_map::loom_tests::the_lock,
+        loom: collect::queue::loom_tests::two_consumers,
+    }
+    /// The wake of a thread that waits for such a lock.
+    holder_lock_wake {
+        loom: collect::list::loom_tests::the_lock,
+        loom: collect::ordered_map::loom_tests::the_lock,
+        loom: collect::queue::loom_tests::two_consumers,
+    }
+    /// The comparison of the holder with the calling thread, where the word names a thread.
+    holder_lock_own {
+        list: hostile::a_second_lock_of_a_thread_panics,
+    }
+    /// Taking such a lock from a thread that a fork has not copied.
+    holder_lock_abandoned {
+        fork_everywhere: operations::list::beside::push_back,
+        fork_everywhere: operations::ordered_map::beside::insert,
+        fork_everywhere: operations::collect::beside::queue_popped,
     }
     /// The second look of a writer that is about to sleep for the lock of a list.
     list_lock_recheck {
@@ -1288,18 +1308,6 @@ mutants! {
     /// The count of a wake of the lock of a list.
     list_lock_count {
         loom: collect::list::loom_tests::the_lock,
-    }
-    /// The wake of a writer that waits for the lock of a list.
-    list_lock_wake {
-        loom: collect::list::loom_tests::the_lock,
-    }
-    /// The comparison of the lock's owner with the calling thread.
-    list_lock_own {
-        list: hostile::a_second_lock_of_a_thread_panics,
-    }
-    /// Taking a list's lock from a thread that a fork has not copied.
-    list_lock_abandoned {
-        fork_everywhere: operations::list::beside::push_back,
     }
     /// The walk that mends what such a thread has left.
     list_repair {
@@ -1333,18 +1341,6 @@ mutants! {
     ordered_root_acquire {
         loom: collect::ordered_map::loom_tests::a_reader_beside_an_update,
     }
-    /// The acquire of the writers' lock of an ordered map.
-    ordered_lock_acquire {
-        loom: collect::ordered_map::loom_tests::the_lock,
-    }
-    /// The release of the writers' lock of an ordered map.
-    ordered_unlock_release {
-        loom: collect::ordered_map::loom_tests::the_lock,
-    }
-    /// The wake of a writer that waits for the lock.
-    ordered_unlock_wake {
-        loom: collect::ordered_map::loom_tests::the_lock,
-    }
     /// The check that a writer's path is still linked.
     ordered_validate {
         ordered_map: hostile::a_closure_that_changes_its_own_leaf_loses_nothing,
@@ -1370,25 +1366,9 @@ mutants! {
     ordered_scan_skip {
         ordered_map: a_reversed_scan_returns_no_key_twice,
     }
-    /// The acquire of the lock of those that pop (relaxed instead).
-    collect_lock_acquire {
-        loom: collect::queue::loom_tests::two_consumers,
-    }
-    /// The release of the lock of those that pop (relaxed instead).
-    collect_lock_release {
-        loom: collect::queue::loom_tests::two_consumers,
-    }
     /// The acquire of a look that finds the lock of those that pop free (relaxed instead).
     collect_lock_seen_acquire {
         sanitizer: stack,
-    }
-    /// The wake of a thread that sleeps for the lock of those that pop.
-    collect_lock_wake {
-        loom: collect::queue::loom_tests::two_consumers,
-    }
-    /// Taking over a lock whose holder a fork has not copied.
-    collect_lock_orphaned {
-        fork_everywhere: operations::collect::beside::queue_popped,
     }
     /// The release of the mark that a thread makes which does not sleep on that lock (relaxed instead).
     collect_lock_mark_release {
