@@ -11,7 +11,9 @@ mod arguments;
 mod memory;
 mod start;
 
+use core::cell::UnsafeCell;
 use core::fmt::{self, Write};
+use core::mem::MaybeUninit;
 
 use arguments::{Arguments, Form};
 use leeward_conform::linux::{self, Linux};
@@ -20,10 +22,10 @@ use leeward_conform::{Scenario, Verdict, ask, report, scenarios, sequences};
 /// The most scenarios there are.
 const MOST: usize = 1024;
 
-/// The verdicts, in the order of the scenarios.
-static VERDICTS: Verdicts = Verdicts(core::cell::UnsafeCell::new([const { None }; MOST]));
+/// The verdicts, in the order of the scenarios. Those that were not written take no bytes of the program's file.
+static VERDICTS: Verdicts = Verdicts(UnsafeCell::new([const { MaybeUninit::uninit() }; MOST]));
 
-struct Verdicts(core::cell::UnsafeCell<[Option<Verdict>; MOST]>);
+struct Verdicts(UnsafeCell<[MaybeUninit<Verdict>; MOST]>);
 
 // SAFETY: the first thread's alone.
 unsafe impl Sync for Verdicts {}
@@ -95,7 +97,7 @@ fn run(arguments: &Arguments, chosen: impl Iterator<Item = &'static Scenario> + 
         Form::Tap => writeln!(out, "TAP version 13\n1..{}", chosen.clone().count()),
         Form::Table | Form::Json => Ok(()),
     };
-    let mut is_wrong = false;
+    let (mut is_wrong, mut asked) = (false, 0);
     for (at, (scenario, place)) in chosen.clone().zip(verdicts.iter_mut()).enumerate() {
         if !arguments.forks {
             // Where it stops, if the kernel stops it.
@@ -108,11 +110,13 @@ fn run(arguments: &Arguments, chosen: impl Iterator<Item = &'static Scenario> + 
             Form::Json => report::json(&mut out, (scenario, &verdict)),
             Form::Tap => report::tap(&mut out, at + 1, (scenario, &verdict)),
         });
-        *place = Some(verdict);
+        place.write(verdict);
+        asked = at + 1;
     }
     if arguments.form == Form::Table {
-        let results = chosen.zip(verdicts.iter()).filter_map(|(scenario, verdict)| Some((scenario, verdict.as_ref()?)));
-        written = written.and(report::table(&mut out, results));
+        // SAFETY: the loop above wrote the first `asked` places.
+        let given = verdicts[..asked].iter().map(|verdict| unsafe { verdict.assume_init_ref() });
+        written = written.and(report::table(&mut out, chosen.zip(given)));
     }
     match (written, is_wrong) {
         (Err(_), _) => 3,
