@@ -210,3 +210,27 @@ fn a_kernel_that_takes_no_processor_away_is_not_wrong() {
         _ => Ok(()),
     });
 }
+
+/// A thread that has not come to its wait when a signal comes sleeps on after it.
+#[test]
+fn a_thread_that_comes_late_to_its_wait_does_not_hang() {
+    /// Linux whose waits until a time begin late.
+    struct Late;
+    impl Syscalls for Late {
+        unsafe fn call(&self, number: usize, arguments: [usize; 6]) -> isize {
+            if number == numbers::FUTEX && arguments[1] & 0x7f == 9 {
+                std::thread::sleep(Duration::from_millis(150));
+            }
+            // SAFETY: the caller's promise.
+            unsafe { Linux.call(number, arguments) }
+        }
+
+        unsafe fn spawn(&self, body: extern "C" fn(usize), argument: usize) -> Result<(), Errno> {
+            // SAFETY: the caller's promise.
+            unsafe { Linux.spawn(body, argument) }
+        }
+    }
+    let scenario = scenarios().find(|scenario| scenario.name == "signals.handler_ends_a_wait_until_a_time").unwrap();
+    let verdict = apart_with(scenario, &Late, 2, leeward_conform::RESTS);
+    assert!(matches!(verdict, Verdict::Pass), "{verdict:?}");
+}

@@ -30,7 +30,8 @@ struct Board {
 
 /// Asks the kernel below this process a scenario, in a child process, which is ended when for `seconds` it has not
 /// come further: a kernel that loses a wake is then found wrong, and does not keep this process. A slow kernel has
-/// as many seconds for each step of the scenario.
+/// as many seconds for each step of the scenario. One that hangs is asked once more, in another child, and threads then
+/// have the longest of [`RESTS`] to go to sleep: a signal that comes before the sleep does not end it.
 ///
 /// Where the kernel has neither `fork` nor memory that processes share, the verdict is
 /// [`Unfit`](Verdict::Unfit); [`ask`](crate::ask) does without.
@@ -40,20 +41,33 @@ pub fn apart(scenario: &Scenario, seconds: u32) -> Verdict {
 
 /// As [`apart`], of calls that reach the kernel by way of `kernel`, and with other [`RESTS`].
 pub fn apart_with(scenario: &Scenario, kernel: &dyn Syscalls, seconds: u32, rests: &[u64]) -> Verdict {
-    let asks = |step| {
-        // SAFETY: called in the child, which ends within this call: what it has a copy of is there until then.
-        let kernel = unsafe { core::mem::transmute::<&dyn Syscalls, &'static dyn Syscalls>(kernel) };
-        ask_stepping(scenario, kernel, rests, step)
+    let asked = |rests| {
+        let asks = |step| {
+            // SAFETY: called in the child, which ends within this call: what it has a copy of is there until then.
+            let kernel = unsafe { core::mem::transmute::<&dyn Syscalls, &'static dyn Syscalls>(kernel) };
+            ask_stepping(scenario, kernel, rests, step)
+        };
+        asked_or_hung(&asks, seconds)
     };
-    asked_apart(&asks, seconds)
+    match (asked(rests), rests) {
+        ((_, true), [_, .., _]) => asked(&rests[rests.len() - 1..]).0,
+        ((verdict, _), _) => verdict,
+    }
 }
 
 /// Calls `asks` in a child process with a time limit, and returns what it returned, or how the child ended.
 pub(super) fn asked_apart(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32) -> Verdict {
+    asked_or_hung(asks, seconds).0
+}
+
+/// Calls `asks` as [`asked_apart`] does, and returns also whether the child had to be ended.
+fn asked_or_hung(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32) -> (Verdict, bool) {
     const { assert!(size_of::<Board>() <= STACK) };
     let board = match map(STACK, MAP_SHARED) {
         Ok(board) => board.cast::<Board>(),
-        Err(errno) => return Verdict::Unfit(Text::of(format_args!("mmap of shared anonymous memory: {errno}"))),
+        Err(errno) => {
+            return (Verdict::Unfit(Text::of(format_args!("mmap of shared anonymous memory: {errno}"))), false);
+        }
     };
     let verdict = in_child(asks, seconds, board);
     // SAFETY: no other process uses the mapping: the child has ended.
@@ -61,8 +75,8 @@ pub(super) fn asked_apart(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32)
     verdict
 }
 
-/// Calls `asks` in a child process, and returns what it returned, or how the child ended.
-fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNull<Board>) -> Verdict {
+/// Calls `asks` in a child process, and returns what it returned, or how the child ended; true if it had to be ended.
+fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNull<Board>) -> (Verdict, bool) {
     // SAFETY: mapped, zeroed, aligned to a page. No one reads the verdict before it was written.
     let board = unsafe { place.as_ref() };
     let child = match call(numbers::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) {
@@ -79,12 +93,12 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
             exit(0)
         }
         Ok(child) => child,
-        Err(errno) => return Verdict::Unfit(Text::of(format_args!("no child process: {errno}"))),
+        Err(errno) => return (Verdict::Unfit(Text::of(format_args!("no child process: {errno}"))), false),
     };
     let ended = wait(child, seconds, &board.step);
     // The child's children, of which some may sleep for ever. Without groups there is none of this number.
     let _ = call(numbers::KILL, [child.wrapping_neg(), SIGKILL, 0, 0, 0, 0]);
-    match ended {
+    let verdict = match ended {
         Ok(Some(_)) if board.is_done.load(Ordering::SeqCst) == 1 => {
             // SAFETY: the child wrote it before it said so.
             unsafe { board.verdict.get().read() }
@@ -94,15 +108,15 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
             let _ = call(numbers::KILL, [child, SIGKILL, 0, 0, 0, 0]);
             let _ = call(numbers::WAIT4, [child, 0, 0, 0, 0, 0]);
             if board.step.lacks() {
-                return absent();
+                return (absent(), false);
             }
             let (step, seconds) = (doing(&board.step), seconds.saturating_mul(board.step.patience()));
-            Verdict::Wrong(Text::of(format_args!(
-                "it hangs; it was ended after {seconds} s. What it was doing: {step}"
-            )))
+            let text = format_args!("it hangs; it was ended after {seconds} s. What it was doing: {step}");
+            return (Verdict::Wrong(Text::of(text)), true);
         }
         Err(errno) => Verdict::Unfit(Text::of(format_args!("wait4: {errno}"))),
-    }
+    };
+    (verdict, false)
 }
 
 /// Waits for the end of a child, `seconds` at most while it does not come further, or some times that long in a call
