@@ -16,7 +16,7 @@ use crate::threads::holder_lock::{CONTENDED, HolderLock, Word};
 /// The word of a lock that the owner of this value has taken.
 pub(super) struct Held(u64);
 
-/// A lock of the threads of one process, 8 bytes; the child of a fork takes it from a thread of its
+/// A lock of the threads of one process, 12 bytes; the child of a fork takes it from a thread of its
 /// parent.
 ///
 /// The first thread that takes a free lock has it; sleepers may be overtaken. A holder that forks has
@@ -25,11 +25,14 @@ pub(super) struct Held(u64);
 pub(super) struct ForkLock<F: Futex> {
     /// | bits | meaning |
     /// |---|---|
-    /// | 0 | contended: a thread may sleep on the word |
+    /// | 0 | contended: a thread may sleep |
     /// | 1-31 | the fork number of the holder's process; 0: free |
     word: AtomicU32,
     /// The fork number that the last holder had, so that asking whether it still holds is inlined.
     process: AtomicU32,
+    /// How often sleepers were woken. They sleep on this word: on the lock's own, one that has looked whether
+    /// it gives up, and is slow to sleep, would miss a wake after which another one marks the lock again.
+    turns: AtomicU32,
     futex: PhantomData<fn() -> F>,
 }
 
@@ -46,12 +49,17 @@ impl<F: Futex> HolderLock for ForkLock<F> {
         move || budget.pause::<F>()
     }
 
-    fn sleep(&self, marked: u64, timeout: Timeout) -> bool {
-        F::wait(&self.word, marked as u32, timeout) != Wait::TimedOut
+    fn turn(&self) -> u32 {
+        // Acquire: before the mark and the look whether to give up. Partner: the release in `wake_some`.
+        self.turns.load(Ordering::Acquire)
+    }
+
+    fn sleep(&self, _marked: u64, turn: u32, timeout: Timeout) -> bool {
+        F::wait(&self.turns, turn, timeout) != Wait::TimedOut
     }
 
     fn wake(&self) {
-        F::wake(&self.word, 1);
+        self.wake_some(1);
     }
 }
 
@@ -59,7 +67,12 @@ impl<F: Futex> ForkLock<F> {
     const_fn! {
         /// Returns a free lock.
         pub(super) fn new() -> Self {
-            ForkLock { word: AtomicU32::new(0), process: AtomicU32::new(0), futex: PhantomData }
+            ForkLock {
+                word: AtomicU32::new(0),
+                process: AtomicU32::new(0),
+                turns: AtomicU32::new(0),
+                futex: PhantomData,
+            }
         }
     }
 
@@ -126,7 +139,7 @@ impl<F: Futex> ForkLock<F> {
         self.lock_slow(held.0, Timeout::Never, || false);
     }
 
-    /// Marks the lock as contended, for a thread that waits and does not sleep on its word: the holder's
+    /// Marks the lock as contended, for a thread that waits elsewhere: the holder's
     /// [`unlock`](ForkLock::unlock) says so. Returns false if no thread of this process holds it.
     pub(super) fn mark(&self) -> bool {
         let own = self.own();
@@ -143,8 +156,8 @@ impl<F: Futex> ForkLock<F> {
         false
     }
 
-    /// Gives the lock up, and wakes one thread that sleeps on its word. Returns true if a thread waits,
-    /// there or elsewhere. In a child, where another thread may have taken the lock over, it stays that
+    /// Gives the lock up, and wakes one thread that sleeps. Returns true if a thread waits, here or
+    /// elsewhere. In a child, where another thread may have taken the lock over, it stays that
     /// one's.
     #[inline]
     pub(super) fn unlock(&self, held: &Held) -> bool {
@@ -156,14 +169,21 @@ impl<F: Futex> ForkLock<F> {
         is_contended
     }
 
-    /// Has all threads that sleep on the lock's word look again whether they give up. The caller has
-    /// acquired the mark of those whose answer it has changed.
+    /// Has all threads that sleep look again whether they give up. The caller has acquired the mark of
+    /// those whose answer it has changed.
     pub(super) fn wake_all(&self) {
         // Relaxed: as said above. Where an unlock has taken the mark away, it has woken one of them, which
         // passes the wake on.
         if u64::from(self.word.load(Ordering::Relaxed)) & CONTENDED != 0 {
-            F::wake(&self.word, ALL);
+            self.wake_some(ALL);
         }
+    }
+
+    /// Has `count` sleepers look again, and those that are about to sleep.
+    fn wake_some(&self, count: u32) {
+        // Release: what they look at. Partner: the acquire in `turn`.
+        self.turns.fetch_add(1, Ordering::Release);
+        F::wake(&self.turns, count);
     }
 
     /// Returns true if a thread of this process holds the lock. If not, what the last holder did is

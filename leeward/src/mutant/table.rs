@@ -1506,16 +1506,18 @@ mutants! {
     /// The wake of such threads where the queue is closed.
     queue_close_poppers {
         queue_takers: pops_behind_an_idle_consumer_end_when_the_queue_is_closed,
-        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_of_a_queue_that_is_closed,
     }
     /// The wake of such threads by a consumer that finds the closed queue empty.
     queue_over_poppers {
         queue_takers: pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty,
-        loom: collect::queue::loom_tests::a_pop_behind_a_consumer_that_finds_the_closed_queue_empty,
     }
     /// The telling of threads that take all by a consumer that finds the closed queue empty.
     queue_over_takers {
         queue_takers: pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty,
+    }
+    /// The acquire of what earlier holders did, for the look whether to give up.
+    collect_lock_look_acquire {
+        loom: collect::queue::loom_tests::pops_behind_a_consumer_that_comes_again,
     }
     /// The passing on of a wake by a thread that gives up.
     collect_lock_pass_on {

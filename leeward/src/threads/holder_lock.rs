@@ -16,7 +16,7 @@
 //!
 //! | of a | names | is not here | sleeps on | guards what is |
 //! |---|---|---|---|---|
-//! | queue, stack | the process, by its fork mark | another process | the word | always whole |
+//! | queue, stack | the process, by its fork mark | another process | a count | always whole |
 //! | list | the thread, by its id | a thread of a parent | a count | repaired by the next |
 //! | ordered map | the process, by its generation | another process | the word | repaired by the next |
 //!
@@ -81,8 +81,15 @@ pub(crate) trait HolderLock {
     /// Returns what waits for a moment, and returns false when it is time to sleep.
     fn pauses(timeout: Timeout) -> impl FnMut() -> bool;
 
-    /// Sleeps until the word is not `marked`, or for no time at all. Returns false if the time is up.
-    fn sleep(&self, marked: u64, timeout: Timeout) -> bool;
+    /// Returns a number that changes with each wake, of a lock whose threads look, before they sleep,
+    /// whether they give up.
+    fn turn(&self) -> u32 {
+        0
+    }
+
+    /// Sleeps until the word is not `marked` or the number is not `turn`, or for no time at all. Returns
+    /// false if the time is up.
+    fn sleep(&self, marked: u64, turn: u32, timeout: Timeout) -> bool;
 
     /// Wakes a thread that sleeps, if one does.
     fn wake(&self);
@@ -130,8 +137,10 @@ pub(crate) trait HolderLock {
         let mut pause = Self::pauses(timeout);
         let mut mark = 0;
         loop {
-            // Relaxed: the exchange decides.
-            let word = self.word().load(Ordering::Relaxed);
+            let turn = self.turn();
+            // Acquire: what earlier holders did, for the look whether to give up. Partner: the release in
+            // `release` and `release_if_held`, whose sequence the exchanges of later holders go on with.
+            let word = self.word().load(order!(Acquire, collect_lock_look_acquire));
             if Self::NAMES_THREAD && check!(holder_lock_own, word & !CONTENDED == own) {
                 return None;
             }
@@ -145,8 +154,10 @@ pub(crate) trait HolderLock {
                 continue;
             }
             let marked = word | CONTENDED;
-            // Relaxed: the mark is all that is published.
-            let is_marked = word == marked || self.word().exchange(word, marked, Ordering::Relaxed).is_ok();
+            // Acquire: as above, since the lock may have been given up and taken again meanwhile. Nothing but
+            // the mark is published.
+            let order = order!(Acquire, collect_lock_look_acquire);
+            let is_marked = word == marked || self.word().exchange(word, marked, order).is_ok();
             if is_marked && gives_up() {
                 if mark == CONTENDED {
                     // The wake that ended this thread's sleep may have been the only one, of an unlock.
@@ -154,7 +165,7 @@ pub(crate) trait HolderLock {
                 }
                 return None;
             }
-            if is_marked && !self.sleep(marked, timeout) {
+            if is_marked && !self.sleep(marked, turn, timeout) {
                 return None;
             }
             // Others may sleep still: a thread that slept unlocks with a wake.

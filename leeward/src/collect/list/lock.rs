@@ -62,7 +62,7 @@ impl HolderLock for OwnerLock {
         move || budget.pause::<Private>()
     }
 
-    fn sleep(&self, marked: u64, timeout: Timeout) -> bool {
+    fn sleep(&self, marked: u64, _turn: u32, timeout: Timeout) -> bool {
         // Acquire: partner of the release in `wake`.
         let wakes = self.wakes.load(Ordering::Acquire);
         // Relaxed: the acquire above orders it.

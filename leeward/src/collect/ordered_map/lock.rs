@@ -62,7 +62,7 @@ impl HolderLock for WriteLock {
         }
     }
 
-    fn sleep(&self, marked: u64, timeout: Timeout) -> bool {
+    fn sleep(&self, marked: u64, _turn: u32, timeout: Timeout) -> bool {
         futex::wait(&self.word, marked as u32, timeout) != Wait::TimedOut
     }
 

@@ -2,6 +2,7 @@
 //! pushed is the number of a cell that loom watches: its producer writes it before, and its consumer
 //! after. A lost wake-up is a deadlock, which loom reports.
 
+use core::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -215,11 +216,11 @@ fn a_taker_and_a_consumer_that_leaves() {
 #[test]
 fn a_pop_behind_a_consumer_of_a_queue_that_is_closed() {
     explore(3, |shared| {
-        let consumer = shared.queue.consumer();
+        let consumer = ManuallyDrop::new(shared.queue.consumer());
         let pops = beside(&shared, |shared| assert_eq!(shared.queue.pop(), None));
         shared.queue.close();
         pops.join().unwrap();
-        drop(consumer);
+        drop(ManuallyDrop::into_inner(consumer));
     });
 }
 
@@ -229,12 +230,12 @@ fn a_pop_behind_a_consumer_that_finds_the_closed_queue_empty() {
     explore(3, |shared| {
         shared.push(0);
         shared.queue.close();
-        let mut consumer = shared.queue.consumer();
+        let mut consumer = ManuallyDrop::new(shared.queue.consumer());
         let pops = beside(&shared, |shared| assert_eq!(shared.queue.pop(), None));
         shared.seen(consumer.pop().unwrap());
         assert_eq!(consumer.pop(), None);
         pops.join().unwrap();
-        drop(consumer);
+        drop(ManuallyDrop::into_inner(consumer));
     });
 }
 
@@ -250,9 +251,9 @@ fn pops_behind_a_consumer_that_comes_again() {
         let poppers = [beside(&shared, pops), beside(&shared, pops)];
         shared.seen(consumer.pop().unwrap());
         drop(consumer);
-        let consumer = shared.queue.consumer();
-        poppers.map(|popper| popper.join().unwrap());
-        drop(consumer);
+        let consumer = ManuallyDrop::new(shared.queue.consumer());
+        poppers.into_iter().for_each(|popper| popper.join().unwrap());
+        drop(ManuallyDrop::into_inner(consumer));
     });
 }
 
