@@ -87,7 +87,7 @@ COLD __attribute__((__noreturn__)) static void give_up(const char *what)
 #define IS_REGISTERED (LEE_1_URCU_SLOT != &lee_1_unregistered)
 
 /*
- * Returns how many guards of Rust the calling thread has open: ForC in leeward's rcu/for_c.rs. Nothing here
+ * Returns how many guards of Rust the calling thread has open: ForC in leeward's rcu/section/for_c.rs. Nothing here
  * may end what they protect.
  */
 static inline uint64_t guards_of_rust(void)

@@ -11,7 +11,7 @@
  *     has_sys_membarrier    4    1: readers execute no fence (memb, bp)
  *
  * An executable may have a copy of an object, which the loader makes from ours: so their first values
- * are constants, and all access goes by the global offset table. leeward's rcu/inlined.rs says what
+ * are constants, and all access goes by the global offset table. leeward's rcu/section/inlined.rs says what
  * inlined code does with the words, and waits for it.
  *
  * In qsbr a count is a copy of gp's word while the thread is online, and 0 while it is offline. Programs
@@ -29,7 +29,7 @@
 
 #ifdef SERVES_INLINED
 
-/* How inlined readers are served: Served in leeward's rcu/inlined.rs. */
+/* How inlined readers are served: Served in leeward's rcu/section/inlined.rs. */
 struct lee_1_inlined {
     void *common;
     void *(*reader)(void);
@@ -91,7 +91,7 @@ static inline uint64_t *own_count(void)
 
 /*
  * Returns true if the calling thread is registered as an inlined reader: its slot has the address of its
- * count (Slot in leeward's rcu/slot.rs). May return false of one that is, on a thread that exits.
+ * count (Slot in leeward's rcu/section/slot.rs). May return false of one that is, on a thread that exits.
  */
 static inline bool is_reader(void)
 {

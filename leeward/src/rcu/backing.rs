@@ -1,16 +1,16 @@
 //! What a domain is made of: its static, its threads' slots and its pair of fences, as a trait that
 //! everything in `rcu` is generic over. [`Domain`](super::Domain) is what users see of it.
 
-use super::defer::Queue;
+use super::free::defer::Queue;
 use super::grace::Grace;
+use super::grace::stats::Stats;
 use super::kind::Kind;
 #[cfg(all(feature = "c", not(leeward_loom)))]
 use super::kind::Place;
 #[cfg(feature = "std")]
 use super::no_memory::NoMemory;
 #[cfg(feature = "std")]
-use super::slot::Slot;
-use super::stats::Stats;
+use super::section::slot::Slot;
 use crate::atomic::const_fn;
 use crate::fence::Pair;
 use crate::process::fork::Hook;

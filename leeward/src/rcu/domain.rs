@@ -3,19 +3,19 @@
 use core::ptr::NonNull;
 use core::time::Duration;
 
-#[cfg(feature = "std")]
-use super::automatic;
 use super::backing::Backing;
-use super::callback::OwnSize;
 use super::fork::watch;
+use super::free::callback::OwnSize;
+use super::free::head::Head;
+use super::free::limit::{Limit, NotQueued};
 use super::grace::OwnSection;
-use super::head::Head;
-use super::limit::{Limit, NotQueued};
-use super::local;
+use super::grace::stall::Stall;
+use super::grace::stats::Stats;
 #[cfg(feature = "std")]
 use super::no_memory::NoMemory;
-use super::stall::Stall;
-use super::stats::Stats;
+#[cfg(feature = "std")]
+use super::section::automatic;
+use super::section::local;
 
 /// A request for a grace period, for [`Domain::poll_state`].
 ///
@@ -76,7 +76,7 @@ impl<D: Domain> Copy for Cookie<D> {}
 ///
 /// # Differences from liburcu
 /// - The flavours memb and bp are the default, mb is a domain declared `: Full`, and qsbr is
-///   [`qsbr::Reader`](super::qsbr::Reader); a program may use all of them, and as many domains as
+///   [`qsbr::Reader`](crate::rcu::qsbr::Reader); a program may use all of them, and as many domains as
 ///   it declares.
 /// - Without `membarrier` signals serve, and readers stay as they are; liburcu's execute fences.
 /// - [`synchronize`](Self::synchronize) inside a section panics; liburcu's waits for itself.

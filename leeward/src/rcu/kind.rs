@@ -3,7 +3,7 @@
 //!
 //! Read by everything that works on a domain's state without knowing the domain's type.
 
-use super::slot::Slot;
+use super::section::slot::Slot;
 use crate::atomic::const_fn;
 use crate::fence::{self, Asymmetric, Error, Full, Pair};
 

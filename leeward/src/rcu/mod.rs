@@ -88,109 +88,62 @@
 //! A handler must call nothing else of this module: other functions may allocate, wait or take
 //! locks.
 
-mod arc;
-// In a model only the links are used.
-#[cfg(any(feature = "std", leeward_loom))]
-#[cfg_attr(leeward_loom, allow(dead_code))]
-pub(crate) mod aside;
-#[cfg(feature = "std")]
-mod automatic;
 mod backing;
-#[cfg(not(leeward_loom))]
-mod bag;
 #[cfg(all(feature = "c", not(leeward_loom)))]
 pub mod c;
 #[cfg(not(all(feature = "c", not(leeward_loom))))]
 #[path = "c/none.rs"]
 mod c;
-mod callback;
-mod cell;
-mod conflict;
+mod cells;
 mod declare;
-mod defer;
 mod domain;
 #[cfg(all(feature = "epoch", not(leeward_loom)))]
 pub mod epoch;
-mod for_c;
 mod fork;
-mod from;
-#[cfg(any(feature = "threads", leeward_loom))]
-mod future;
+pub(crate) mod free;
 mod grace;
-mod guard;
-mod head;
-// Domains of C alone have such readers.
-#[cfg_attr(not(feature = "c"), allow(dead_code))]
-mod inlined;
 mod kind;
-#[cfg(feature = "std")]
-pub(crate) mod limbo;
-mod limit;
-#[cfg(leeward_loom)]
-#[path = "local/none.rs"]
-mod local;
-#[cfg(not(leeward_loom))]
-#[path = "local/words.rs"]
-mod local;
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 mod no_memory;
-mod option;
-#[cfg(not(leeward_loom))]
-mod pace;
-mod protects;
-pub mod qsbr;
-mod reader;
-#[cfg(feature = "threads")]
-mod reclaimed;
-#[cfg(feature = "std")]
-mod reference;
-mod retired;
-mod slot;
-mod stall;
-mod stats;
-#[cfg(feature = "std")]
-mod thread_local;
-mod tickets;
-#[cfg(feature = "std")]
-mod update;
-mod word;
-mod worker;
+mod section;
 
-#[cfg(feature = "std")]
-pub use arc::Cache;
-pub use arc::{ArcCell, ArcOption};
 pub use backing::Backing;
-pub use cell::RcuCell;
-pub use conflict::Conflict;
-pub use domain::{Cookie, Domain};
-#[cfg(any(feature = "threads", leeward_loom))]
-pub use future::GracePeriod;
-pub use guard::Guard;
-pub use head::Head;
-pub use limit::{Limit, NotQueued, Policy};
-pub use no_memory::NoMemory;
-pub use option::RcuOption;
-pub use protects::Protects;
-pub use reader::{DetachedReader, Reader};
-#[cfg(feature = "threads")]
-pub use reclaimed::Reclaimed;
 #[cfg(feature = "std")]
-pub use reference::Ref;
-pub use retired::{Boxed, Free, Retired};
-pub use stall::Stall;
-pub use stats::Stats;
+pub use cells::arc::Cache;
+pub use cells::arc::{ArcCell, ArcOption};
+pub use cells::cell::RcuCell;
+pub use cells::conflict::Conflict;
+pub use cells::option::RcuOption;
+#[cfg(feature = "std")]
+pub use cells::reference::Ref;
+pub use domain::{Cookie, Domain};
+pub use free::head::Head;
+pub use free::limit::{Limit, NotQueued, Policy};
+#[cfg(feature = "threads")]
+pub use free::reclaimed::Reclaimed;
+pub use free::retired::{Boxed, Free, Retired};
+#[cfg(any(feature = "threads", leeward_loom))]
+pub use grace::future::GracePeriod;
+pub use grace::stall::Stall;
+pub use grace::stats::Stats;
+pub use no_memory::NoMemory;
+pub use section::guard::Guard;
+pub use section::protects::Protects;
+#[doc(inline)]
+pub use section::qsbr;
+pub use section::reader::{DetachedReader, Reader};
 
 /// The items that [`rcu_domain!`](crate::rcu_domain) expands to. They are not for other callers.
 #[doc(hidden)]
 pub mod hidden {
-    #[cfg(feature = "std")]
-    pub use super::automatic::take_slot;
     pub use super::backing::State;
     pub use super::kind::Kind;
-    pub use super::slot::Slot;
     #[cfg(feature = "std")]
-    pub use super::thread_local::{LocalSlot, ThreadExit};
+    pub use super::section::automatic::take_slot;
+    pub use super::section::slot::Slot;
+    #[cfg(feature = "std")]
+    pub use super::section::thread_local::{LocalSlot, ThreadExit};
 }
 
 crate::rcu_domain! {

@@ -249,11 +249,8 @@ macro_rules! side {
     };
 }
 
-side!(Read of "read", RwLockReadGuard, 1, [], "A [`RwLock`]'s value, to read. The drop unlocks, on any thread.");
-side!(
-    Write of "write", RwLockWriteGuard, ALL, [mut],
-    "A [`RwLock`]'s value, to write. The drop unlocks, on any thread."
-);
+side!(Read of "read", RwLockReadGuard, 1, [], "A [`RwLock`]'s value to read. The drop unlocks on any thread.");
+side!(Write of "write", RwLockWriteGuard, ALL, [mut], "A [`RwLock`]'s value to write. The drop unlocks on any thread.");
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Makes the writer a reader. No other writer comes in between; readers that wait next are let

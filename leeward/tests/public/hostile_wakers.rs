@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
         after_panic: AfterPanic::GoesOn,
     },
     Row {
-        declared: "leeward/rcu/future.rs: GracePeriod",
+        declared: "leeward/rcu/grace/future.rs: GracePeriod",
         name: "Domain::synchronize_async",
         future: || waiting(Own::synchronize_async(), held),
         hold: || Box::new(Section::new()),
@@ -121,7 +121,7 @@ const ROWS: &[Row] = &[
         after_panic: AfterPanic::GoesOn,
     },
     Row {
-        declared: "leeward/rcu/reclaimed.rs: Reclaimed",
+        declared: "leeward/rcu/free/reclaimed.rs: Reclaimed",
         name: "Retired::reclaimed",
         future: || waiting(RcuCell::<_, Own>::new_in(0).replace(1).reclaimed(), held),
         hold: || Box::new(Section::new()),
@@ -308,6 +308,6 @@ rows! {
     a_reader: "leeward/task/rwlock.rs: Read";
     a_writer: "leeward/task/rwlock.rs: Write";
     permits: "leeward/task/semaphore.rs: Acquire";
-    a_grace_period: "leeward/rcu/future.rs: GracePeriod";
-    what_is_reclaimed: "leeward/rcu/reclaimed.rs: Reclaimed";
+    a_grace_period: "leeward/rcu/grace/future.rs: GracePeriod";
+    what_is_reclaimed: "leeward/rcu/free/reclaimed.rs: Reclaimed";
 }

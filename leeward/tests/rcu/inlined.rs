@@ -1,5 +1,5 @@
 //! Readers whose sections were inlined from liburcu's headers: what such code does with its words is
-//! written here from the binary interface (`rcu/inlined.rs`), so that nothing of liburcu is needed.
+//! written here from the binary interface (`rcu/section/inlined.rs`), so that nothing of liburcu is needed.
 //! `capi/tests/inlined` has readers that were compiled with its headers.
 
 #![cfg(target_os = "linux")]

@@ -26,7 +26,7 @@ pub use write::Occupied;
 
 use super::TryReserveError;
 use super::table::{Owner, RawTable, Table};
-use crate::rcu::limbo::Limbo;
+use crate::rcu::free::limbo::Limbo;
 use crate::rcu::{self, Domain, Global};
 use entry::{Entries, Entry};
 

@@ -17,4 +17,4 @@ pub(super) fn give() {
 }
 
 /// Does nothing: a model does not fork.
-pub(in super::super) fn after_fork() {}
+pub(in crate::hazard) fn after_fork() {}

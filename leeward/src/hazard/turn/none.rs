@@ -18,6 +18,6 @@ pub(super) fn give() {
 }
 
 /// Gives the turn back that another thread had when the process forked.
-pub(in super::super) fn after_fork() {
+pub(in crate::hazard) fn after_fork() {
     give();
 }

@@ -23,4 +23,4 @@ pub(super) fn give() {
 }
 
 /// Does nothing: the child's thread has its own flag.
-pub(in super::super) fn after_fork() {}
+pub(in crate::hazard) fn after_fork() {}

@@ -6,7 +6,7 @@ use super::{inlined, reader, thread};
 
 /// The time in which callbacks run on the calling thread: it is an inlined reader, where the domain
 /// has such, and it is online, in a domain of QSBR.
-pub(in super::super) struct Callbacks {
+pub(in crate::rcu) struct Callbacks {
     /// The domain, if the thread was offline before.
     online: Option<&'static State>,
     /// Declared after the other, and so dropped after it.
@@ -15,7 +15,7 @@ pub(in super::super) struct Callbacks {
 
 impl Callbacks {
     /// Brings the calling thread into the state that callbacks of the domain expect.
-    pub(in super::super) fn begin(domain: &'static State) -> Callbacks {
+    pub(in crate::rcu) fn begin(domain: &'static State) -> Callbacks {
         let inlined = inlined::Callbacks::begin(domain);
         let is_new =
             domain.grace.kind.is_qsbr() && !thread::slot(domain).is_some_and(|slot| reader::is_online(domain, slot));

@@ -1,11 +1,11 @@
-//! The count of an inlined reader (`rcu/inlined.rs`): how leaders come to find it, and how it goes.
+//! The count of an inlined reader (`rcu/section/inlined.rs`): how leaders come to find it, and how it goes.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::super::backing::State;
-use super::super::inlined::{Count, Served};
-use super::super::slot::Slot;
+use super::super::section::inlined::{Count, Served};
+use super::super::section::slot::Slot;
 use crate::mutant::{check, step};
 
 /// Lets leaders find the calling thread's count; where threads have pointers, sets the thread's.

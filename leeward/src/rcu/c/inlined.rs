@@ -1,4 +1,4 @@
-//! Threads that register as inlined readers (`rcu/inlined.rs`), and the end of that.
+//! Threads that register as inlined readers (`rcu/section/inlined.rs`), and the end of that.
 //!
 //! A count lies in memory of the program's that the thread's exit frees, so leaders must not find it any
 //! more before that: the exit of `thread.rs` sees to it. A thread on which that exit has run may register
@@ -6,9 +6,9 @@
 //! [`leave`] gives back.
 
 use super::super::backing::State;
-use super::super::inlined::Served;
 use super::super::no_memory::NoMemory;
-use super::super::slot::Slot;
+use super::super::section::inlined::Served;
+use super::super::section::slot::Slot;
 use super::count::{self, attach, end};
 use super::thread;
 use crate::no_unwind::abort;

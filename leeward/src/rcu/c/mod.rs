@@ -37,10 +37,10 @@ mod writer;
 pub use types::{Bp, Mb, Memb, Qsbr};
 pub use writer::Refused;
 
-pub use super::head::Head;
-pub use super::inlined::{Common, Count, Served};
-pub use super::slot::Slot;
-pub use super::stall::CStall;
+pub use super::free::head::Head;
+pub use super::grace::stall::CStall;
+pub use super::section::inlined::{Common, Count, Served};
+pub use super::section::slot::Slot;
 
 pub(super) use callbacks::Callbacks;
 pub use domains::{lee_bp, lee_mb, lee_memb, lee_qsbr};

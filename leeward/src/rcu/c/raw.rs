@@ -5,9 +5,9 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 
 use super::super::backing::State;
-use super::super::inlined::Served;
 use super::super::kind::Place;
 use super::super::no_memory::NoMemory;
+use super::super::section::inlined::Served;
 use super::{inlined, reader, thread};
 
 /// The size of `struct lee_domain`, which is a part of the ABI: room for what may come.
@@ -56,7 +56,7 @@ impl RawDomain {
         self.state.grace.kind.readers()
     }
 
-    pub(in super::super) fn state(&'static self) -> &'static State {
+    pub(in crate::rcu) fn state(&'static self) -> &'static State {
         // For `name_of`.
         ptr::from_ref(self).expose_provenance();
         &self.state
@@ -91,7 +91,7 @@ impl RawDomain {
 
     /// Returns true if the calling thread is inside a section, or online.
     pub fn is_inside(&'static self) -> bool {
-        super::super::local::is_inside(&self.state)
+        super::super::section::local::is_inside(&self.state)
     }
 
     /// Opens a section, in whatever state the thread is.
@@ -147,7 +147,7 @@ impl RawDomain {
 }
 
 /// Returns the name of the domain whose state this is; `None`: it is a domain of Rust, without a name.
-pub(in super::super) fn name_of(state: &'static State) -> Option<&'static str> {
+pub(in crate::rcu) fn name_of(state: &'static State) -> Option<&'static str> {
     if !state.grace.kind.is_of_c() {
         return None;
     }

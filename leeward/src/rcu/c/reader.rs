@@ -3,8 +3,8 @@
 //! whether a grace period has begun.
 
 use super::super::backing::State;
-use super::super::local;
-use super::super::slot::Slot;
+use super::super::section::local;
+use super::super::section::slot::Slot;
 use super::count;
 use super::thread::{self, Own};
 use crate::fence::{Asymmetric, Full};

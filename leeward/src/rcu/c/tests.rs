@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 
 use super::super::kind::{ASYMMETRIC, FULL, Place, QSBR};
-use super::super::slot::Slot;
+use super::super::section::slot::Slot;
 use super::{RawDomain, SIZE};
 
 /// A domain as the macros of `<leeward/rcu.h>` initialize it.

@@ -15,9 +15,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::super::backing::State;
 use super::super::fork::watch;
-use super::super::local;
 use super::super::no_memory::NoMemory;
-use super::super::slot::{Slot, UNREGISTERED};
+use super::super::section::local;
+use super::super::section::slot::{Slot, UNREGISTERED};
 use super::{count, words};
 use crate::fence::{Asymmetric, Full};
 use crate::process::local::c::exit;

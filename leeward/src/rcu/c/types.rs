@@ -2,7 +2,7 @@
 
 use super::super::backing::{Backing, State};
 use super::super::no_memory::NoMemory;
-use super::super::slot::Slot;
+use super::super::section::slot::Slot;
 use super::domains::{lee_bp, lee_mb, lee_memb, lee_qsbr};
 use super::{thread, words};
 use crate::fence::{Asymmetric, Full};

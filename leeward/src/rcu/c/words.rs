@@ -3,7 +3,7 @@
 //!
 //! The names of the former have the version of the ABI in them.
 
-use super::super::slot::{Slot, UNREGISTERED};
+use super::super::section::slot::{Slot, UNREGISTERED};
 use crate::process::local::c::word;
 
 /// Declares the word of a domain, which begins as the address of `UNREGISTERED`; and the function

@@ -5,12 +5,12 @@ use core::ptr::NonNull;
 use core::time::Duration;
 
 use super::super::fork::watch;
+use super::super::free::head::Head;
+use super::super::free::limit::Limit;
 use super::super::grace::OwnSection;
-use super::super::head::Head;
-use super::super::limit::Limit;
-use super::super::local;
-use super::super::stall::CStall;
-use super::super::stats::Stats;
+use super::super::grace::stall::CStall;
+use super::super::grace::stats::Stats;
+use super::super::section::local;
 use super::raw::RawDomain;
 use super::reader::Offline;
 use crate::fence;

@@ -9,11 +9,11 @@ use core::fmt;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 
+use super::super::free::worker;
 use super::super::grace::Grace;
+use super::super::grace::pace::Pace;
+use super::super::grace::stats::Stats;
 use super::super::kind::Kind;
-use super::super::pace::Pace;
-use super::super::stats::Stats;
-use super::super::worker;
 use super::deferred::{Bag, Bags, Deferred};
 use super::forks::{self, Entry};
 use super::lent::List;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::super::bag;
+use super::super::free::bag;
 
 /// The number of calls in a bag, which then is 1,016 bytes: of a size that allocators cache.
 const CALLS: usize = 41;

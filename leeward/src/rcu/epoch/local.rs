@@ -9,7 +9,7 @@ use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 
 use super::super::no_memory::NoMemory;
-use super::super::slot::Slot;
+use super::super::section::slot::Slot;
 use super::calling;
 use super::collector::{Collector, Inner};
 use super::deferred::{Bag, Bags, Deferred};

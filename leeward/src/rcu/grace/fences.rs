@@ -6,7 +6,7 @@ use super::{FENCED, Grace};
 use crate::atomic::{Ordering, fence};
 use crate::fence::{self, Error};
 use crate::mutant::{check, mutated, step};
-use crate::rcu::slot::Slot;
+use crate::rcu::section::slot::Slot;
 
 impl Grace {
     /// Does what `try_advance` does, for a caller that must have a grace period.

@@ -1,5 +1,5 @@
 //! The part of a grace period that concerns inlined readers: the choice of an epoch, the scan of their
-//! counts, and the sleep until they have left. `rcu/inlined.rs` says who these readers are.
+//! counts, and the sleep until they have left. `rcu/section/inlined.rs` says who these readers are.
 
 use core::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::atomic::{AtomicU32, IS_MODEL, Ordering, fence, outside_model, spin_hi
 use crate::futex::{self, Futex as _, Private, Shared, Timeout};
 use crate::mutant::{check, step};
 use crate::process::thread;
-use crate::rcu::inlined::{Look, Served};
-use crate::rcu::slot::Slot;
-use crate::rcu::stall;
+use crate::rcu::grace::stall;
+use crate::rcu::section::inlined::{Look, Served};
+use crate::rcu::section::slot::Slot;
 
 /// How long the leader naps between two looks at readers that wake nobody, at first and at most; and
 /// between two wakes by readers that it does not wait for, from the `WAKES`-th on.
@@ -144,7 +144,7 @@ impl Grace {
 
     /// Takes away the count that `slot` refers to: when this returns, no leader accesses it any more.
     /// For the slot's own thread, whose count may lie in memory that its exit frees.
-    pub(in super::super) fn detach(&self, slot: &Slot) {
+    pub(in crate::rcu) fn detach(&self, slot: &Slot) {
         if !slot.inlined.hide() {
             return;
         }

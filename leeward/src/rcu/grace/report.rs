@@ -4,8 +4,8 @@
 
 use core::time::Duration;
 
-use super::super::stall;
 use super::Grace;
+use super::stall;
 use crate::atomic::Ordering;
 use crate::futex;
 use crate::mutant::check;
@@ -16,7 +16,7 @@ impl Grace {
     ///
     /// Reports only if that grace period has slept for at least as long, or (`slept`) was the
     /// caller's own; and once in the time after which stalls are reported.
-    pub(in super::super) fn report_beyond_limit(&self, least: Duration, slept: bool) {
+    pub(in crate::rcu) fn report_beyond_limit(&self, least: Duration, slept: bool) {
         let Some(pause) = self.stall.get() else { return };
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = futex::now();

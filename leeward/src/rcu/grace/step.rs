@@ -14,7 +14,7 @@ use crate::futex;
 use crate::mutant::check;
 
 /// The grace period that goes on in steps.
-pub(in super::super) struct Steps {
+pub(in crate::rcu) struct Steps {
     /// The number of the latest one that was begun; its heavy fence is issued and the epoch is
     /// advanced. Changed by leaders.
     begun: AtomicU64,
@@ -22,7 +22,7 @@ pub(in super::super) struct Steps {
 
 impl Steps {
     const_fn! {
-        pub(in super::super) fn new() -> Steps {
+        pub(in crate::rcu) fn new() -> Steps {
             Steps { begun: AtomicU64::new(0) }
         }
     }
@@ -41,7 +41,7 @@ impl Grace {
     /// Every reader that was inside when the heavy fence was issued and has not left since is found
     /// by any later scan, on whatever thread, so one fence serves a grace period that takes many
     /// steps.
-    pub(in super::super) fn step(
+    pub(in crate::rcu) fn step(
         &self,
         steps: &Steps,
         wanted: u64,
@@ -82,7 +82,7 @@ impl Grace {
     ///
     /// # Panics
     /// Where no heavy fence is possible.
-    pub(in super::super) fn step_or_panic(&self, steps: &Steps, wanted: u64) {
+    pub(in crate::rcu) fn step_or_panic(&self, steps: &Steps, wanted: u64) {
         self.step(steps, wanted, || true, |_| ()).unwrap_or_else(|error| impossible(error));
     }
 }

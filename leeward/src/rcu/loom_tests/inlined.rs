@@ -1,4 +1,4 @@
-//! Models of inlined readers (`rcu/inlined.rs`) beside ours. Their code is liburcu's, so that it is here
+//! Models of inlined readers (`rcu/section/inlined.rs`) beside ours. Their code is liburcu's, so that it is here
 //! as the binary interface describes it. Its stores are releases, as every store of x86-64.
 
 use std::boxed::Box;
@@ -6,8 +6,8 @@ use std::boxed::Box;
 use loom::thread;
 
 use super::super::Backing as _;
-use super::super::inlined::{Common, Count, Served, WAKE, WAKE_NOBODY};
-use super::super::slot::Slot;
+use super::super::section::inlined::{Common, Count, Served, WAKE, WAKE_NOBODY};
+use super::super::section::slot::Slot;
 use super::{Model, SHELF, section, set_up, spawn_reader};
 use crate::atomic::Ordering;
 use crate::fence;

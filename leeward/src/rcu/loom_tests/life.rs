@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use super::worker::{BELLS, STOP};
 use super::*;
 use crate::futex::{self, Timeout};
-use crate::rcu::defer::Queue;
-use crate::rcu::worker::{Start, arrange, fail_next};
+use crate::rcu::free::defer::Queue;
+use crate::rcu::free::worker::{Start, arrange, fail_next};
 
 loom::lazy_static! {
     static ref WAKES: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];

@@ -17,7 +17,8 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::grace::Steps;
-use super::{Backing as _, Domain, RcuCell, Reader, qsbr};
+use super::section::qsbr;
+use super::{Backing as _, Domain, RcuCell, Reader};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::fence;
 use crate::models;

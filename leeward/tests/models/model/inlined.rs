@@ -1,5 +1,5 @@
 //! Inlined readers, whose sections were compiled from liburcu's headers: pairs A and C with their words,
-//! eras that begin anew, and pair S, by which a count goes. `rcu/inlined.rs` and `grace/inlined.rs`,
+//! eras that begin anew, and pair S, by which a count goes. `rcu/section/inlined.rs` and `grace/inlined.rs`,
 //! step by step. (What inlined code stores is a release, as every store of x86-64, on which alone such
 //! programs are served. The model shows what the leader owes on weaker machines, too.)
 

@@ -1,5 +1,5 @@
 //! Pair L: callbacks that run, and a fork that is to copy none in its middle. `Queue::{begin, end,
-//! pause}` of `rcu/defer.rs`, step by step; a callback changes two words, and the child must find
+//! pause}` of `rcu/free/defer.rs`, step by step; a callback changes two words, and the child must find
 //! both changed or neither.
 
 use super::explore::{Verdict, explore};

@@ -7,11 +7,11 @@ const HIGH: u64 = 0x0080_8080_8080_8080;
 
 /// The slots whose tags were equal: the highest bit of each byte.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Matches(u64);
+pub(in crate::collect) struct Matches(u64);
 
 impl Matches {
     #[inline(always)]
-    pub(in super::super) fn new(tags: u64, tag: u8) -> Matches {
+    pub(in crate::collect) fn new(tags: u64, tag: u8) -> Matches {
         let differences = tags ^ (u64::from(tag) * LOW);
         Matches(differences.wrapping_sub(LOW) & !differences & HIGH)
     }

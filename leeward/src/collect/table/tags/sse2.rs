@@ -4,11 +4,11 @@ use core::arch::x86_64::{_mm_cmpeq_epi8, _mm_cvtsi64_si128, _mm_movemask_epi8, _
 
 /// The slots whose tags were equal, one bit each.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Matches(u32);
+pub(in crate::collect) struct Matches(u32);
 
 impl Matches {
     #[inline(always)]
-    pub(in super::super) fn new(tags: u64, tag: u8) -> Matches {
+    pub(in crate::collect) fn new(tags: u64, tag: u8) -> Matches {
         // SAFETY: every x86-64 processor has SSE2.
         let wanted = unsafe { _mm_set1_epi8(tag as i8) };
         // SAFETY: as above.

@@ -18,13 +18,13 @@ static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
 /// Executes a compiler fence.
 #[inline(always)]
-pub(in super::super) fn light() {
+pub(in crate::fence) fn light() {
     // SeqCst: the compiler may move nothing across. The heavy fence executes the processor's half.
     compiler_fence(Ordering::SeqCst);
 }
 
 /// Returns the strategy in use, if one was chosen.
-pub(in super::super) fn chosen() -> Option<Strategy> {
+pub(in crate::fence) fn chosen() -> Option<Strategy> {
     // Relaxed: every strategy serves every light fence, so nothing depends on which one is seen.
     Strategy::ALL.get(usize::from(CHOSEN.load(Ordering::Relaxed)).wrapping_sub(1)).copied()
 }
@@ -42,7 +42,7 @@ static CALLERS: Combiner = Combiner::new();
 /// Has one heavy fence executed by the strategy in use, or by the first other one that works: for
 /// the caller alone, or for all who call meanwhile. The caller executes full fences before and after
 /// it; in any case one, also if no heavy fence is possible.
-pub(in super::super) fn run() -> Result<(), Error> {
+pub(in crate::fence) fn run() -> Result<(), Error> {
     let first = match chosen() {
         Some(strategy) => strategy,
         None => {
@@ -98,7 +98,7 @@ fn works(strategy: Strategy) -> bool {
 }
 
 /// Chooses a strategy unless one is chosen, and returns the one in use.
-pub(in super::super) fn init() -> Result<Strategy, Error> {
+pub(in crate::fence) fn init() -> Result<Strategy, Error> {
     let in_use = match chosen() {
         Some(strategy) => strategy,
         None => automatic()?,
@@ -110,7 +110,7 @@ pub(in super::super) fn init() -> Result<Strategy, Error> {
 }
 
 /// Makes `strategy` the one in use, after issuing one heavy fence by it.
-pub(in super::super) fn force(strategy: Strategy) -> Result<(), Error> {
+pub(in crate::fence) fn force(strategy: Strategy) -> Result<(), Error> {
     if works(strategy) && issue(strategy).is_ok() {
         choose(strategy);
         return Ok(());

@@ -26,7 +26,7 @@ pub(super) fn count(what: &AtomicU64) {
 }
 
 /// Reads all counters.
-pub(in super::super) fn counters() -> Counters {
+pub(in crate::fence) fn counters() -> Counters {
     // Relaxed, all: counts.
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
     Counters {
