@@ -50,7 +50,7 @@ pub fn hand_to_hand<R: RawMutex + Sync>(turns: u64)
 where
     R::GuardMarker: Sync,
 {
-    let _dog = Watchdog::new("hand_to_hand");
+    let dog = Watchdog::new("hand_to_hand");
     let mutex = lock_api::Mutex::<R, u64>::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -58,6 +58,7 @@ where
                 for _ in 0..turns {
                     let mut guard = mutex.lock();
                     *guard += 1;
+                    dog.goes_on();
                     // The other threads go to sleep meanwhile.
                     std::thread::yield_now();
                     if *guard % 16 == 0 {

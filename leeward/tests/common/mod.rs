@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,9 +127,17 @@ pub fn never(what: &str, is_so: impl Fn() -> bool) {
     assert!(!is_so(), "{what}");
 }
 
-/// Ends the test program with a sentence if it is not dropped in time: a hang is a failure, not a
-/// wait.
-pub struct Watchdog(Arc<AtomicBool>);
+/// Ends the test program with a sentence if it is neither dropped in time nor told that the test
+/// [goes on](Watchdog::goes_on): a hang is a failure, not a wait.
+pub struct Watchdog(Arc<Watched>);
+
+/// What a watchdog sees of its test.
+#[derive(Default)]
+struct Watched {
+    has_ended: AtomicBool,
+    /// How often the test said that it goes on.
+    steps: AtomicUsize,
+}
 
 impl Watchdog {
     pub fn new(what: &'static str) -> Watchdog {
@@ -137,27 +145,37 @@ impl Watchdog {
     }
 
     pub fn within(what: &'static str, limit: Duration) -> Watchdog {
-        let called_off = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&called_off);
+        let watched = Arc::<Watched>::default();
+        let seen = Arc::clone(&watched);
         std::thread::spawn(move || {
-            let start = Instant::now();
-            while start.elapsed() < limit {
+            let (mut since, mut steps) = (Instant::now(), 0);
+            while since.elapsed() < limit {
                 std::thread::sleep(Duration::from_millis(20));
-                if seen.load(Ordering::Relaxed) {
+                if seen.has_ended.load(Ordering::Relaxed) {
                     return;
+                }
+                let now = seen.steps.load(Ordering::Relaxed);
+                if now != steps {
+                    (since, steps) = (Instant::now(), now);
                 }
             }
             // Not by a macro: the test harness would keep it.
             let _ = writeln!(std::io::stderr(), "test {what} FAILED: it hangs");
             std::process::exit(101);
         });
-        Watchdog(called_off)
+        Watchdog(watched)
+    }
+
+    /// Says that the test has made a step: the time begins anew. For tests of thousands of steps, each of
+    /// which takes a turn of the scheduler's, which are long on a busy machine.
+    pub fn goes_on(&self) {
+        self.0.steps.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.has_ended.store(true, Ordering::Relaxed);
     }
 }
 
