@@ -111,8 +111,8 @@ fn in_child(asks: &dyn Fn(&'static Step) -> Verdict, seconds: u32, place: NonNul
                 return (absent(), false);
             }
             let (step, seconds) = (doing(&board.step), seconds.saturating_mul(board.step.patience()));
-            let text = format_args!("it hangs; it was ended after {seconds} s. What it was doing: {step}");
-            return (Verdict::Wrong(Text::of(text)), true);
+            let text = Text::of(format_args!("it hangs; it was ended after {seconds} s. What it was doing: {step}"));
+            return (Verdict::Wrong(text), true);
         }
         Err(errno) => Verdict::Unfit(Text::of(format_args!("wait4: {errno}"))),
     };
