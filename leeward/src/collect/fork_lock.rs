@@ -182,7 +182,7 @@ impl<F: Futex> ForkLock<F> {
     /// Has `count` sleepers look again, and those that are about to sleep.
     fn wake_some(&self, count: u32) {
         // Release: what they look at. Partner: the acquire in `turn`.
-        self.turns.fetch_add(1, Ordering::Release);
+        step!(collect_lock_count, self.turns.fetch_add(1, Ordering::Release));
         F::wake(&self.turns, count);
     }
 

@@ -1515,6 +1515,10 @@ mutants! {
     queue_over_takers {
         queue_takers: pops_and_takers_end_when_a_consumer_finds_the_closed_queue_empty,
     }
+    /// The count of wakes, by which a thread that is about to sleep learns of one.
+    collect_lock_count {
+        loom: collect::queue::loom_tests::two_consumers,
+    }
     /// The acquire of what earlier holders did, for the look whether to give up.
     collect_lock_look_acquire {
         loom: collect::queue::loom_tests::pops_behind_a_consumer_that_comes_again,
