@@ -42,6 +42,7 @@ const SENTENCE: &str = "no heavy fence is possible";
 /// owner or readers of a biased lock have.
 const NEED_FENCES: &[&str] = &[
     "asymmetric::mutex_awaited",
+    "asymmetric::mutex_revoked",
     "asymmetric::written_behind_a_reader",
     "epoch::own_collector",
     "fences::heavy",
