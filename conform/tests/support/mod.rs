@@ -1,14 +1,31 @@
 //! What the tests that ask scenarios share.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 
 use leeward_conform::linux::Linux;
 use leeward_conform::{Scenario, Syscalls, numbers, scenarios};
 
-/// How many scenarios are asked at once. They sleep most of the time.
+/// How many scenarios are asked at once, by all tests of a program. They sleep most of the time.
 #[allow(dead_code)]
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 24;
+
+/// Calls `body` while fewer than [`AT_ONCE`] do.
+#[allow(dead_code)]
+fn with_a_place<R>(body: impl FnOnce() -> R) -> R {
+    static TAKEN: Mutex<usize> = Mutex::new(0);
+    static FREE: Condvar = Condvar::new();
+    struct Place;
+    impl Drop for Place {
+        fn drop(&mut self) {
+            *TAKEN.lock().unwrap() -= 1;
+            FREE.notify_one();
+        }
+    }
+    *FREE.wait_while(TAKEN.lock().unwrap(), |taken| *taken == AT_ONCE).unwrap() += 1;
+    let _place = Place;
+    body()
+}
 
 /// Calls `body` with each scenario, on several threads, and panics with all that it complains of.
 #[allow(dead_code)] // Not every program that has this module wants it.
@@ -20,7 +37,7 @@ pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sy
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(scenario) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(complaint) = body(scenario) {
+                    if let Err(complaint) = with_a_place(|| body(scenario)) {
                         complaints.lock().unwrap().push(format!("{}: {complaint}", scenario.name));
                     }
                 }
