@@ -279,6 +279,8 @@ mod handles {
         let cookie = D::start_poll();
         drop(by_thread);
         never("a grace period ended under the handle's guard", || D::poll_state(&cookie));
+        // One that begins after the next section would wait for that as well.
+        eventually("the grace period sleeps", || D::stats().sleeps > 0);
         let by_thread = D::read();
         drop(by_handle);
         drop(reader);
