@@ -228,9 +228,11 @@ fn values_do_not_move() {
 #[test]
 fn what_is_removed_is_freed_when_its_readers_have_left() {
     use std::sync::Arc;
-    let (list, value) = (List::<Arc<()>, Own>::new_in(), Arc::new(()));
+    // Readers of other tests are not waited for.
+    leeward::rcu_domain! { struct Alone; }
+    let (list, value) = (List::<Arc<()>, Alone>::new_in(), Arc::new(()));
     list.push_back(value.clone());
-    let guard = Own::read();
+    let guard = Alone::read();
     let there = list.first(&guard).unwrap();
     list.pop_front().unwrap().defer();
     list.reclaim();

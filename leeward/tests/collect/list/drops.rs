@@ -13,8 +13,10 @@ use super::values::{Living, Panics};
 
 #[test]
 fn everything_is_dropped_once() {
+    // Other tests read in `Own`.
+    leeward::rcu_domain! { struct Alone; }
     let count = Arc::new(AtomicIsize::new(0));
-    let list = List::<Living, Own>::new_in();
+    let list = List::<Living, Alone>::new_in();
     (0..3000).for_each(|number| list.push_back(Living::new(number, &count)));
     list.lock().retain(|value| value.0 % 3 != 0);
     (0..500).for_each(|_| list.pop_front().unwrap().defer());
@@ -77,8 +79,13 @@ fn memory_comes_back_while_writers_are_at_work() {
     assert!(count.load(Relaxed) < 100_000, "{} values are alive", count.load(Relaxed));
 }
 
+leeward::rcu_domain! {
+    /// Of one test: no other's readers keep what is taken out.
+    struct Unread;
+}
+
 /// A value whose destructor says if its list is locked.
-struct Nosy<'a>(&'a List<Nosy<'a>, Own>, &'a AtomicUsize);
+struct Nosy<'a>(&'a List<Nosy<'a>, Unread>, &'a AtomicUsize);
 
 impl Drop for Nosy<'_> {
     fn drop(&mut self) {
@@ -90,7 +97,7 @@ impl Drop for Nosy<'_> {
 #[test]
 fn no_destructor_runs_with_the_list_locked() {
     let drops: &'static AtomicUsize = Box::leak(Box::default());
-    let list: &'static List<Nosy<'static>, Own> = Box::leak(Box::default());
+    let list: &'static List<Nosy<'static>, Unread> = Box::leak(Box::default());
     let fill = || (0..20_000).for_each(|_| list.push_back(Nosy(list, drops)));
     fill();
     list.lock().retain(|_| false);
