@@ -9,15 +9,15 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
-#[path = "common/calls.rs"]
+#[path = "../common/calls.rs"]
 mod calls;
-#[path = "common/differential.rs"]
+#[path = "../common/differential.rs"]
 mod differential;
-#[path = "common/guest.rs"]
+#[path = "../common/guest.rs"]
 mod guest;
-#[path = "common/pi_calls.rs"]
+#[path = "../common/pi_calls.rs"]
 mod pi_calls;
-#[path = "common/pi_worker.rs"]
+#[path = "../common/pi_worker.rs"]
 mod pi_worker;
 
 use std::cell::RefCell;

@@ -11,9 +11,9 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
-#[path = "common/differential.rs"]
+#[path = "../common/differential.rs"]
 mod differential;
-#[path = "common/guest.rs"]
+#[path = "../common/guest.rs"]
 mod guest;
 
 use std::ops::Range;

@@ -22,11 +22,11 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![allow(missing_docs)]
 
-#[path = "common/calls.rs"]
+#[path = "../common/calls.rs"]
 mod calls;
-#[path = "common/differential.rs"]
+#[path = "../common/differential.rs"]
 mod differential;
-#[path = "common/guest.rs"]
+#[path = "../common/guest.rs"]
 mod guest;
 
 use calls::{Call, ODD, SHORT, Script, address, all_agree, time};

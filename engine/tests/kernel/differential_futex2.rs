@@ -11,11 +11,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
-#[path = "common/calls.rs"]
+#[path = "../common/calls.rs"]
 mod calls;
-#[path = "common/differential.rs"]
+#[path = "../common/differential.rs"]
 mod differential;
-#[path = "common/guest.rs"]
+#[path = "../common/guest.rs"]
 mod guest;
 
 use calls::{Call, ODD, PAST, REQUEUE, Script, WAIT, WAITV, WAKE, all_agree, array, time};

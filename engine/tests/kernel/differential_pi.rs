@@ -9,13 +9,13 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(missing_docs)]
 
-#[path = "common/calls.rs"]
+#[path = "../common/calls.rs"]
 mod calls;
-#[path = "common/differential.rs"]
+#[path = "../common/differential.rs"]
 mod differential;
-#[path = "common/guest.rs"]
+#[path = "../common/guest.rs"]
 mod guest;
-#[path = "common/pi_calls.rs"]
+#[path = "../common/pi_calls.rs"]
 mod pi_calls;
 
 use calls::{Call, ODD, PAST, PRIVATE, Script, address, all_agree, time};
