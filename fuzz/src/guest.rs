@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use leeward_engine::{
     Access, Address, Clock, Deadline, Errno, Fault, Flag, Heap, Host, Inheritance, Owner, ParkEnd, Priority,
-    RobustHost, RobustUnlock, SharedKey, Size, Space, Thread,
+    RobustHost, RobustUnlock, SharedKey, Size, Space, Thread, Word,
 };
 
 pub const PAGE: u64 = 4096;
@@ -120,9 +120,12 @@ impl Guest {
         }
     }
 
-    /// Returns the values of all words.
-    pub fn contents(&self) -> Vec<u32> {
-        self.words.iter().flatten().map(Cell::get).collect()
+    /// Returns the first word that differs from another guest's: which one of all words, what it
+    /// holds, and what the other's holds.
+    pub fn difference(&self, from: &Guest) -> Option<(usize, u32, u32)> {
+        let words = self.words.iter().flatten().zip(from.words.iter().flatten());
+        let mut values = words.enumerate().map(|(at, (this, other))| (at, this.get(), other.get()));
+        values.find(|(_, this, other)| this != other)
     }
 
     /// Returns a number of `bytes` bytes at any address, or none if a part of it is missing.
@@ -132,6 +135,11 @@ impl Guest {
             Some(u64::from(self.cell(place)?.get().to_ne_bytes()[place as usize % 4]))
         };
         (0..bytes).try_fold(0, |number, i| Some(number | byte(i)? << (8 * i)))
+    }
+
+    /// Returns the value of a word, if it is present.
+    pub fn held(&self, word: Word) -> Option<u64> {
+        self.number(word.address, word.size.bytes())
     }
 
     /// Stores a number of 64 bits, as far as its memory is present.

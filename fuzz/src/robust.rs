@@ -8,34 +8,164 @@ use std::task::{Context, Poll, Waker};
 use leeward_engine::abi::{FUTEX_OWNER_DIED as DIED, FUTEX_TID_MASK as OWNER, FUTEX_WAITERS as WAITERS};
 use leeward_engine::{Config, Engine, Heap, Host, RobustExit, Wait, WaitAsync, WalkEnd, Word};
 
-use crate::bytes::Bytes;
 use crate::guest::{Guest, PAGE};
+use crate::sequences::{Choices, check_input};
 
+/// Where most lists begin.
 const HEAD: u64 = 128;
+/// The number of steps of one input.
+const STEPS: usize = 64;
 
-pub fn run(data: &[u8]) {
-    walk(data);
+/// The dying thread, and where its list begins and ends.
+#[derive(Debug)]
+struct Dying {
+    thread: u32,
+    cap: u32,
+    /// The size of the list's pointers, in bytes.
+    size: u64,
+    head: u64,
+    /// The distance of a lock from its entry.
+    offset: u64,
+    /// Where the last pointer leads, if not back to the head.
+    last: Option<u64>,
+    pending: u64,
+    /// True if memory gets any contents, by [`Step::Store`].
+    is_damaged: bool,
+    /// True if other threads write meanwhile, by [`Step::Meddle`].
+    is_disturbed: bool,
 }
 
-fn walk(data: &[u8]) -> RobustExit {
-    let bytes = &mut Bytes::of(data);
-    let guest = Guest::default();
-    guest.thread.set([77, 77, 128, 0, 0x3fff_ffff, bytes.number() as u32][bytes.below(6)]);
-    let cap = [2048, 2048, 64, 3, 0][bytes.below(5)];
+#[derive(Debug)]
+enum Step {
+    /// The list has one entry more.
+    Entry {
+        at: u64,
+        inherits: bool,
+        lock: Lock,
+    },
+    /// A thread waits for one of the locks.
+    Wait {
+        lock: usize,
+    },
+    Store {
+        at: u64,
+        value: Lock,
+    },
+    /// Another thread stores at this access of the walk.
+    Meddle {
+        access: u32,
+        at: u64,
+        value: Lock,
+    },
+}
+
+/// What a lock's word holds.
+#[derive(Clone, Copy, Debug)]
+enum Lock {
+    Free,
+    Mine,
+    MineWithWaiters,
+    Others,
+    OwnerDied,
+    Number(u32),
+}
+
+impl Lock {
+    fn word(self, thread: u32) -> u32 {
+        let thread = thread & OWNER;
+        match self {
+            Lock::Free => 0,
+            Lock::Mine => thread,
+            Lock::MineWithWaiters => thread | WAITERS,
+            Lock::Others => thread ^ 1 | WAITERS,
+            Lock::OwnerDied => WAITERS | DIED,
+            Lock::Number(number) => number,
+        }
+    }
+}
+
+pub fn run(input: &[u8]) {
+    check_input(input, STEPS, dying, step, |dying, steps| {
+        play(dying, steps);
+    });
+}
+
+fn dying(choices: &mut Choices) -> Dying {
+    let any = choices.any();
     // The list's pointers have 64 bits or 32.
-    let size = if bytes.byte() % 4 == 0 { 4 } else { 8 };
-    let (head, locks) = list(bytes, &guest, size);
+    let size = if choices.chance(25) { 4 } else { 8 };
+    Dying {
+        thread: choices.pick(&[77, 77, 128, 0, 0x3fff_ffff, any]),
+        cap: choices.pick(&[2048, 2048, 64, 3, 0]),
+        size,
+        head: if choices.below(256) == 255 { address(choices) & limit(size) } else { HEAD },
+        offset: match choices.below(256) {
+            255 => choices.any_long(),
+            _ => choices.pick(&[8, 4, 12, 8_u64.wrapping_neg()]),
+        },
+        last: choices.chance(25).then(|| address(choices)),
+        pending: if choices.chance(50) { address(choices) | u64::from(choices.chance(12)) } else { 0 },
+        is_damaged: choices.chance(33),
+        is_disturbed: choices.chance(45),
+    }
+}
+
+fn step(choices: &mut Choices) -> Step {
+    choices.one_of(&[
+        (10, &|choices| Step::Entry { at: address(choices), inherits: choices.chance(12), lock: lock(choices) }),
+        (4, &|choices| Step::Wait { lock: choices.below(256) as usize }),
+        (3, &|choices| Step::Store { at: address(choices), value: lock(choices) }),
+        (3, &|choices| Step::Meddle {
+            access: 1 + choices.below(256) as u32,
+            at: address(choices),
+            value: lock(choices),
+        }),
+    ])
+}
+
+fn address(choices: &mut Choices) -> u64 {
+    match choices.below(256) {
+        255 => choices.any_long(),
+        // An address in the missing page, or in the one that cannot be written.
+        page @ 248.. => [1, 5][page as usize % 2] * PAGE + choices.below(256),
+        page => [0, 2, 3, 4, 6][page as usize % 5] * PAGE + choices.below(256),
+    }
+}
+
+fn lock(choices: &mut Choices) -> Lock {
+    match choices.below(8) {
+        0..2 => Lock::Free,
+        2 => Lock::Mine,
+        3..6 => Lock::MineWithWaiters,
+        6 => choices.pick(&[Lock::Others, Lock::OwnerDied]),
+        _ => Lock::Number(choices.any()),
+    }
+}
+
+/// Returns the greatest address that a pointer of this size holds.
+fn limit(size: u64) -> u64 {
+    u64::MAX >> (64 - 8 * size)
+}
+
+/// Has the thread die. Returns what its walk came to.
+fn play(dying: &Dying, steps: &[Step]) -> RobustExit {
+    let guest = Guest::default();
+    let Dying { thread, cap, size, head, .. } = *dying;
+    guest.thread.set(thread);
+    let locks = dying.write(&guest, steps);
     if size == 4 { &guest.compat_head } else { &guest.head }.set(head);
     let engine = Engine::new(Config::small(3), Heap).expect("memory");
-    let mut waiters = waiters(bytes, &engine, &guest, &locks);
-    // Memory of any contents, then what others do meanwhile.
-    for _ in 0..bytes.below(32).saturating_sub(20) {
-        let (address, value) = (address(bytes), word(bytes, &guest));
-        guest.cell(address).inspect(|word| word.set(value));
-    }
-    for _ in 0..bytes.below(24).saturating_sub(12) {
-        let meddling = (1 + u32::from(bytes.byte()), address(bytes), word(bytes, &guest));
-        guest.meddling.borrow_mut().push(meddling);
+    let mut waiters = waiters(steps, &engine, &guest, &locks);
+    for step in steps {
+        match *step {
+            Step::Store { at, value } if dying.is_damaged => {
+                guest.cell(at).inspect(|word| word.set(value.word(thread)));
+            }
+            Step::Meddle { access, at, value } if dying.is_disturbed => {
+                guest.meddling.borrow_mut().push((access, at, value.word(thread)));
+            }
+            _ => {}
+        }
     }
     guest.swap_out();
     let plain = Guest::default();
@@ -53,6 +183,36 @@ fn walk(data: &[u8]) -> RobustExit {
     drop(waiters);
     assert_eq!(guest.space().stats(&guest).waiters + engine.stats(&guest).waiters, 0, "a waiter is left in a list");
     exit
+}
+
+impl Dying {
+    /// Writes what is mostly a list, and returns its locks.
+    fn write(&self, guest: &Guest, steps: &[Step]) -> Vec<u64> {
+        let &Dying { thread, size, head, offset, last, pending, .. } = self;
+        let put = |at: u64, value: u64| {
+            if size == 8 {
+                guest.put(at, value);
+            } else {
+                guest.cell(at).inspect(|word| word.set(value as u32));
+            }
+        };
+        let mut locks = Vec::new();
+        let mut from = head;
+        for step in steps {
+            let Step::Entry { at, inherits, lock } = *step else { continue };
+            let entry = at & limit(size) & !7;
+            put(from, entry | u64::from(inherits));
+            let word = entry.wrapping_add(offset) & limit(size);
+            guest.cell(word).inspect(|word| word.set(lock.word(thread)));
+            locks.push(word);
+            from = entry;
+        }
+        put(from, last.unwrap_or(head));
+        put(head.wrapping_add(size), offset);
+        put(head.wrapping_add(2 * size), pending);
+        locks.push((pending & !1).wrapping_add(offset) & limit(size));
+        locks
+    }
 }
 
 /// Checks what holds for any memory, whatever other threads change in it.
@@ -91,7 +251,7 @@ fn compare(
         Some(false) => WalkEnd::Truncated,
     };
     assert_eq!((exit.end, exit.marked), (end, plain.marked));
-    assert!(guest.contents() == memory.contents(), "the memory differs");
+    assert_eq!(guest.difference(memory), None, "the memory differs");
     assert!(plain.waiters.iter().all(|(_, woken)| !woken), "others were woken");
 }
 
@@ -165,74 +325,14 @@ impl Plain<'_> {
     }
 }
 
-/// Writes what is mostly a list, and returns its head and its locks.
-fn list(bytes: &mut Bytes<'_>, guest: &Guest, size: u64) -> (u64, Vec<u64>) {
-    let limit = u64::MAX >> (64 - 8 * size);
-    let head = if bytes.byte() == 255 { address(bytes) & limit } else { HEAD };
-    let offset = match bytes.byte() {
-        255 => bytes.number(),
-        byte => [8, 4, 12, 8_u64.wrapping_neg()][usize::from(byte) % 4],
-    };
-    let put = |at: u64, value: u64| {
-        if size == 8 {
-            guest.put(at, value);
-        } else {
-            guest.cell(at).inspect(|word| word.set(value as u32));
-        }
-    };
-    let mut locks = Vec::new();
-    let mut from = head;
-    for _ in 0..bytes.below(20) {
-        let entry = address(bytes) & limit & !7;
-        put(from, entry | u64::from(bytes.byte() % 8 == 0));
-        let value = word(bytes, guest);
-        let lock = entry.wrapping_add(offset) & limit;
-        guest.cell(lock).inspect(|word| word.set(value));
-        locks.push(lock);
-        from = entry;
-    }
-    put(from, if bytes.byte() % 4 == 0 { address(bytes) } else { head });
-    put(head.wrapping_add(size), offset);
-    let pending = if bytes.byte() % 2 == 0 { 0 } else { address(bytes) | u64::from(bytes.byte() % 8 == 0) };
-    put(head.wrapping_add(2 * size), pending);
-    locks.push((pending & !1).wrapping_add(offset) & limit);
-    (head, locks)
-}
-
-fn address(bytes: &mut Bytes<'_>) -> u64 {
-    match bytes.byte() {
-        255 => bytes.number(),
-        // An address in the missing page, or in the one that cannot be written.
-        page @ 248.. => [1, 5][usize::from(page % 2)] * PAGE + u64::from(bytes.byte()),
-        page => [0, 2, 3, 4, 6][usize::from(page % 5)] * PAGE + u64::from(bytes.byte()),
-    }
-}
-
-/// Returns a lock's word, or any number.
-fn word(bytes: &mut Bytes<'_>, guest: &Guest) -> u32 {
-    let thread = guest.thread.get() & OWNER;
-    match bytes.byte() % 8 {
-        0 => bytes.number() as u32,
-        1 => thread,
-        2..5 => thread | WAITERS,
-        5 => thread ^ 1 | WAITERS,
-        6 => WAITERS | DIED,
-        _ => 0,
-    }
-}
-
 type Waiter<'a> = Pin<Box<WaitAsync<'a, Guest>>>;
 
 /// Returns futures that wait on shared words, and the names of their words.
-fn waiters<'a>(
-    bytes: &mut Bytes<'_>,
-    engine: &'a Engine<Guest>,
-    guest: &'a Guest,
-    locks: &[u64],
-) -> Vec<(u64, Waiter<'a>)> {
+fn waiters<'a>(steps: &[Step], engine: &'a Engine<Guest>, guest: &'a Guest, locks: &[u64]) -> Vec<(u64, Waiter<'a>)> {
     let mut waiters = Vec::new();
-    for _ in 0..bytes.below(8) {
-        let address = locks[bytes.below(locks.len())] & !3;
+    for step in steps {
+        let Step::Wait { lock } = step else { continue };
+        let address = locks[lock % locks.len()] & !3;
         let (Some(name), Some(word)) = (Guest::name(address), guest.cell(address)) else { continue };
         let mut waiter = Box::pin(engine.wait_async(guest, Word::shared(address), word.get().into(), u32::MAX));
         assert!(!is_woken(&mut waiter));
@@ -250,14 +350,19 @@ fn is_woken(waiter: &mut Waiter<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use super::{dying, play, step};
+
     #[test]
     fn random_memory_is_walked_as_by_a_plain_walk() {
-        let (mut ends, mut woken) = ([0; 4], 0);
-        for seed in 0..8_000 {
-            let exit = super::walk(&crate::bytes::random(seed, 400));
+        let all = Cell::new(([0; 4], 0));
+        crate::sequences::check_headed(8_000, 0..40, dying, step, |dying, steps| {
+            let (exit, (mut ends, woken)) = (play(dying, steps), all.get());
             ends[exit.end as usize] += 1;
-            woken += exit.woken;
-        }
+            all.set((ends, woken + exit.woken));
+        });
+        let (ends, woken) = all.get();
         assert!(ends.iter().all(|count| *count > 50) && woken > 50, "{ends:?}, {woken}");
     }
 }

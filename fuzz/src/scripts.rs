@@ -5,88 +5,100 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use leeward_engine::{Arithmetic, Comparison, Config, Engine, Heap, Host, Requeue, Wait, WaitAsync, WakeOp, Word};
+use leeward_engine::{Arithmetic, Comparison, Config, Engine, Heap, Host, Wait, WaitAsync, WakeOp, Word};
 
-use crate::bytes::Bytes;
+use crate::action::{Action, count};
 use crate::guest::{Guest, PAGE};
+use crate::model::{Model, Waiting, name};
+use crate::sequences::{Choices, check_input};
 
 const PLACES: usize = 48;
-const STEPS: u32 = 400;
+const STEPS: usize = 400;
 
-/// A waiter of the script.
-pub struct Waiting {
-    pub place: usize,
-    pub key: u64,
-    pub bitset: u32,
+/// The engine of a script.
+#[derive(Debug)]
+struct Tables {
+    are_private: bool,
 }
 
-/// The model: the waiters of each word.
-#[derive(Default)]
-pub struct Model {
-    /// The waiters in the order in which they came or were moved.
-    pub queue: Vec<Waiting>,
-    /// The waiters that were woken and have not been polled since: the last word of each, and the
-    /// bits of the wake.
-    pub woken: Vec<(usize, u64, u32)>,
-}
-
-impl Model {
-    pub fn wake(&mut self, key: u64, count: u32, bits: u32) -> u32 {
-        let mut woken = 0;
-        let mut at = 0;
-        while at < self.queue.len() && woken < count {
-            let this = &self.queue[at];
-            if this.key == key && this.bitset & bits != 0 {
-                let this = self.queue.remove(at);
-                self.woken.push((this.place, key, bits));
-                woken += 1;
-            } else {
-                at += 1;
-            }
-        }
-        woken
-    }
-
-    pub fn requeue(&mut self, from: u64, to: u64, wake: u32, requeue: u32) -> u32 {
-        let most = wake.saturating_add(requeue);
-        let woken = self.wake(from, wake, u32::MAX);
-        let waiting = self.queue.iter().filter(|this| this.key == from).count() as u32;
-        let moved = waiting.min(most - woken);
-        if from != to {
-            for _ in 0..moved {
-                let at = self.queue.iter().position(|this| this.key == from).expect("counted");
-                let mut this = self.queue.remove(at);
-                this.key = to;
-                self.queue.push(this);
-            }
-        }
-        woken + moved
-    }
-
-    fn drop(&mut self, place: usize) {
-        self.queue.retain(|this| this.place != place);
-        if let Some(at) = self.woken.iter().position(|this| this.0 == place) {
-            let (_, key, bits) = self.woken.remove(at);
-            // A dropped waiter passes its wake on.
-            self.wake(key, 1, bits);
-        }
-    }
+#[derive(Debug)]
+enum Step {
+    /// Begins a wait at a place; polls the one that is there.
+    Wait {
+        place: usize,
+        word: Word,
+        bitset: u32,
+    },
+    Act(Action),
+    WakeOp {
+        word: Word,
+        count: u32,
+        on: Word,
+        more: u32,
+        argument: u32,
+        against: i32,
+    },
+    Drop {
+        place: usize,
+    },
+    /// Reserves room for this many threads; a page is not present any more.
+    Grow {
+        threads: u32,
+    },
 }
 
 type Future<'a> = Pin<Box<WaitAsync<'a, Guest>>>;
 
-pub fn run(data: &[u8]) {
-    let bytes = &mut Bytes::of(data);
-    let config = if bytes.byte() % 2 == 0 { Config::small(3) } else { Config::small(3).with_private_tables() };
+pub fn run(input: &[u8]) {
+    check_input(input, STEPS, tables, step, play);
+}
+
+fn tables(choices: &mut Choices) -> Tables {
+    Tables { are_private: choices.chance(50) }
+}
+
+fn step(choices: &mut Choices) -> Step {
+    choices.one_of(&[
+        (3, &|choices| Step::Wait { place: place(choices), word: word(choices), bitset: bits(choices) }),
+        (1, &|choices| Step::Act(Action::Wake { word: word(choices), count: count(choices), bits: bits(choices) })),
+        (1, &|choices| {
+            let (from, to) = (word(choices), word(choices));
+            let compares = Some(!choices.chance(25));
+            Step::Act(Action::Requeue { from, to, wake: count(choices), requeue: count(choices), compares })
+        }),
+        (1, &|choices| Step::WakeOp {
+            word: word(choices),
+            count: count(choices),
+            on: word(choices),
+            more: count(choices),
+            argument: choices.below(4) as u32,
+            against: choices.below(4) as i32,
+        }),
+        (1, &|choices| Step::Drop { place: place(choices) }),
+        (1, &|choices| Step::Grow { threads: choices.below(256) as u32 }),
+    ])
+}
+
+fn place(choices: &mut Choices) -> usize {
+    choices.below(PLACES as u64) as usize
+}
+
+/// Returns a private word in one of two pages, one of which may not be present yet.
+fn word(choices: &mut Choices) -> Word {
+    let word = choices.below(8);
+    Word::private(if word < 4 { 0 } else { 2 * PAGE } + 4 * (word % 4))
+}
+
+fn bits(choices: &mut Choices) -> u32 {
+    choices.pick(&[u32::MAX, 1, 2, 3, 4])
+}
+
+fn play(tables: &Tables, steps: &[Step]) {
+    let config = if tables.are_private { Config::small(3).with_private_tables() } else { Config::small(3) };
     let (engine, guest) = (&Engine::new(config, Heap).expect("memory"), &Guest::default());
     let mut model = Model::default();
     let mut futures: [Option<Future<'_>>; PLACES] = [const { None }; PLACES];
-    for _ in 0..STEPS {
-        if !bytes.are_left() {
-            break;
-        }
-        step(bytes, engine, guest, &mut model, &mut futures);
-    }
+    steps.iter().for_each(|step| step.play(engine, guest, &mut model, &mut futures));
     // A waiter is ready if and only if it was woken.
     for (place, future) in futures.iter_mut().enumerate().filter_map(|(place, future)| Some((place, future.as_mut()?)))
     {
@@ -99,80 +111,52 @@ pub fn run(data: &[u8]) {
     assert_eq!(waiters(), 0, "a waiter is left in a list");
 }
 
-fn step<'a>(
-    bytes: &mut Bytes<'_>,
-    engine: &'a Engine<Guest>,
-    guest: &'a Guest,
-    model: &mut Model,
-    futures: &mut [Option<Future<'a>>; PLACES],
-) {
-    let (place, first, second) = (bytes.below(PLACES), word(bytes), word(bytes));
-    let (count, more) = (count(bytes), count(bytes));
-    match bytes.below(8) {
-        0..=2 if futures[place].is_none() => {
-            let bitset = [u32::MAX, 1, 2, 3][bytes.below(4)];
-            let mut future = Box::pin(engine.wait_async(guest, first, value(guest, first).into(), bitset));
-            assert_eq!(is_ready(&mut future), None, "the value is what it waits for");
-            model.queue.push(Waiting { place, key: key(first), bitset });
-            futures[place] = Some(future);
-        }
-        0..=2 => {
-            let woken = model.woken.iter().position(|this| this.0 == place);
-            let future = futures[place].as_mut().expect("there");
-            assert_eq!(is_ready(future), woken.map(|_| Wait::Woken));
-            if let Some(at) = woken {
-                model.woken.remove(at);
+impl Step {
+    fn play<'a>(
+        &self,
+        engine: &'a Engine<Guest>,
+        guest: &'a Guest,
+        model: &mut Model,
+        futures: &mut [Option<Future<'a>>; PLACES],
+    ) {
+        let value = |word: Word| guest.held(word).expect("mapped");
+        let key = |word| name(word).expect("aligned");
+        match *self {
+            Step::Wait { place, word, bitset } => match &mut futures[place] {
+                None => {
+                    let mut future = Box::pin(engine.wait_async(guest, word, value(word), bitset));
+                    assert_eq!(is_ready(&mut future), None, "the value is what it waits for");
+                    model.queue.push(Waiting { place, key: key(word), bitset });
+                    futures[place] = Some(future);
+                }
+                Some(future) => {
+                    let woken = model.polled(place);
+                    assert_eq!(is_ready(future), woken.map(|_| Wait::Woken));
+                    if woken.is_some() {
+                        futures[place] = None;
+                    }
+                }
+            },
+            Step::Act(ref action) => action.act(engine, guest, model),
+            Step::WakeOp { word, count, on, more, argument, against } => {
+                let op = WakeOp { arithmetic: Arithmetic::Xor, argument, comparison: Some(Comparison::Less), against };
+                let old = value(on) as u32;
+                let answer = engine.wake_op(guest, word, count, on, op, more);
+                let woken = model.wake(key(word), count, u32::MAX);
+                let also = if (old as i32) < against { model.wake(key(on), more, u32::MAX) } else { 0 };
+                assert_eq!((answer, value(on) as u32), (Ok(woken + also), old ^ argument));
+            }
+            Step::Drop { place } => {
                 futures[place] = None;
+                model.drop(place);
+            }
+            Step::Grow { threads } => {
+                guest.threads.set(threads);
+                engine.reserve(guest, threads);
+                guest.swap_out();
             }
         }
-        3 => {
-            let bits = [u32::MAX, 1, 2, 4][bytes.below(4)];
-            assert_eq!(engine.wake(guest, first, count, bits), Ok(model.wake(key(first), count, bits)));
-        }
-        4 => {
-            let same = bytes.byte() % 4 != 0;
-            let expected = value(guest, first) ^ u32::from(!same);
-            let answer = engine.requeue(guest, first, second, count, more, Some(expected.into()));
-            let done = same.then(|| Requeue::Done(model.requeue(key(first), key(second), count, more)));
-            assert_eq!(answer, Ok(done.unwrap_or(Requeue::Changed)));
-        }
-        5 => {
-            let (argument, against) = (u32::from(bytes.byte() % 4), i32::from(bytes.byte() % 4));
-            let op = WakeOp { arithmetic: Arithmetic::Xor, argument, comparison: Some(Comparison::Less), against };
-            let old = value(guest, second);
-            let answer = engine.wake_op(guest, first, count, second, op, more);
-            let woken = model.wake(key(first), count, u32::MAX);
-            let also = if (old as i32) < against { model.wake(key(second), more, u32::MAX) } else { 0 };
-            assert_eq!((answer, value(guest, second)), (Ok(woken + also), old ^ argument));
-        }
-        6 => {
-            futures[place] = None;
-            model.drop(place);
-        }
-        _ => {
-            guest.threads.set(u32::from(bytes.byte()));
-            engine.reserve(guest, guest.threads.get());
-            guest.swap_out();
-        }
     }
-}
-
-/// Returns a private word in one of two pages, one of which may not be present yet.
-fn word(bytes: &mut Bytes<'_>) -> Word {
-    let byte = bytes.byte();
-    Word::private(if byte & 1 == 0 { 0 } else { 2 * PAGE } + 4 * u64::from(byte >> 1 & 3))
-}
-
-fn key(word: Word) -> u64 {
-    word.address
-}
-
-fn value(guest: &Guest, word: Word) -> u32 {
-    guest.cell(word.address).expect("mapped").get()
-}
-
-fn count(bytes: &mut Bytes<'_>) -> u32 {
-    [0, 1, 2, 17, u32::MAX][bytes.below(5)]
 }
 
 fn is_ready(future: &mut Future<'_>) -> Option<Wait> {
@@ -184,10 +168,10 @@ fn is_ready(future: &mut Future<'_>) -> Option<Wait> {
 
 #[cfg(test)]
 mod tests {
+    use super::{play, step, tables};
+
     #[test]
     fn random_scripts_agree_with_the_model() {
-        for seed in 0..3_000 {
-            super::run(&crate::bytes::random(seed, 3_000));
-        }
+        crate::sequences::check_headed(3_000, 1..400, tables, step, play);
     }
 }

@@ -10,9 +10,9 @@ mod cases;
 #[path = "../common/sequences.rs"]
 mod sequences;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use sequences::{Choices, check};
+use sequences::{Choices, check, check_headed, check_input};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Step {
@@ -48,6 +48,20 @@ fn case() {
         "once" => {
             let fails = Cell::new(true);
             check(100, 20..21, step, |_| assert!(!fails.take(), "once"));
+        }
+        "headed" => check_headed(
+            100,
+            1..200,
+            |choices| choices.below(50),
+            step,
+            |head, steps| {
+                assert!(*head == 50 || !steps.contains(&Step::Rest), "a rest");
+            },
+        ),
+        "input" => {
+            // Three pushes of each number, and a removal.
+            let input: Vec<u8> = (0..50).flat_map(|number| [0, number, 1, number, 2, number, 5]).collect();
+            check_input(&input, 1000, |_| (), step, |(), steps| play(steps));
         }
         "always" => check(100, 1..200, step, |steps| assert_eq!(steps.len(), 0)),
         "all" => {
@@ -126,6 +140,46 @@ fn the_settings_that_a_failure_prints_repeat_it() {
     assert!(before == "0" || run("planted", &[("LEEWARD_SEQUENCES", &before)]).0);
     let (_, other) = run("planted", &[("LEEWARD_SEED", &(seed + 1).to_string())]);
     assert_ne!(report(&first), report(&other));
+}
+
+#[test]
+fn a_head_is_shown_with_its_least_numbers_and_never_left_out() {
+    let (passed, said) = run("headed", &[]);
+    assert!(!passed, "{said}");
+    assert_eq!(between(report(&said), "steps:\n", "again:"), "    0\n    Rest\n");
+}
+
+/// Returns the head and the steps that an input makes, `most` at most.
+fn made(input: &[u8], most: usize) -> (u64, Vec<Step>) {
+    let made = RefCell::default();
+    check_input(
+        input,
+        most,
+        |choices| choices.below(1 << 16),
+        step,
+        |head, steps| {
+            *made.borrow_mut() = (*head, steps.to_vec());
+        },
+    );
+    made.into_inner()
+}
+
+#[test]
+fn an_inputs_bytes_are_choices_and_zeroes_follow_them() {
+    use Step::{Pop, Push, Rest};
+    // The least significant byte of a number comes first.
+    assert_eq!(made(&[1, 2, 0, 7, 5, 7, 4, 51], 9), (0x201, vec![Push(7), Pop, Rest, Push(1)]));
+    assert_eq!(made(&[1, 0, 0], 9), (1, vec![Push(0)]));
+    assert_eq!(made(&[1], 9), (1, vec![]));
+    assert_eq!(made(&[], 9), (0, vec![]));
+    assert_eq!(made(&[0, 0, 7, 7, 7], 2), (0, vec![Rest, Rest]));
+}
+
+#[test]
+fn an_input_that_fails_is_shown_by_its_fewest_steps_and_least_numbers() {
+    let (passed, said) = run("input", &[]);
+    assert!(!passed && said.contains("\nthe input: ") && said.contains("by these 3 of 200 steps:\n"), "{said}");
+    assert!(said.contains("steps:\n    Push(0)\n    Push(0)\n    Pop\n"), "{said}");
 }
 
 #[test]
