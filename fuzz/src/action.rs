@@ -39,7 +39,7 @@ pub enum Action {
     },
 }
 
-/// Returns how many waiters an action is for.
+/// Returns for how many waiters an action is.
 pub fn count(choices: &mut Choices) -> u32 {
     choices.pick(&[0, 1, 2, 17, u32::MAX])
 }

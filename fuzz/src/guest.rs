@@ -65,6 +65,8 @@ pub struct Guest {
     /// The action of the next sleep, which happens once.
     pub sleep: RefCell<Option<Sleep>>,
     pub thread: Cell<u32>,
+    /// The thread's place among the waiters of a word.
+    pub priority: Cell<Priority>,
     pub head: Cell<Address>,
     pub compat_head: Cell<Address>,
     /// How a robust lock is unlocked in one call.
@@ -88,6 +90,7 @@ impl Default for Guest {
             meddling: RefCell::default(),
             sleep: RefCell::default(),
             thread: Cell::new(77),
+            priority: Cell::new(Priority::NORMAL),
             head: Cell::new(0),
             compat_head: Cell::new(0),
             unlock: Cell::new(RobustUnlock::Absent),
@@ -313,6 +316,10 @@ impl Host for Guest {
         // An access to a word that others change is retried here. A bucket's lock is tried after
         // `preempt_off`, and none can be held.
         assert_eq!(self.locks.get(), 0, "a lock is held, and no thread holds it");
+    }
+
+    fn priority(&self) -> Priority {
+        self.priority.get()
     }
 
     fn inheritance(&self) -> Option<&dyn Inheritance<Guest>> {

@@ -1,6 +1,6 @@
 //! A model of the engine's queues: the waiters of all words as one list.
 
-use leeward_engine::{Errno, Scope, Word};
+use leeward_engine::{Errno, Priority, Scope, Word};
 
 use crate::guest::Guest;
 
@@ -9,13 +9,15 @@ pub struct Waiting {
     pub place: usize,
     pub key: u64,
     pub bitset: u32,
+    pub priority: Priority,
 }
 
 /// The waiters of each word.
 #[derive(Default)]
 pub struct Model {
-    /// The waiters in the order in which they came or were moved.
-    pub queue: Vec<Waiting>,
+    /// The waiters by their priority, and those of one priority in the order in which they came or
+    /// were moved.
+    queue: Vec<Waiting>,
     /// The waiters that were woken and have not been polled since: the last word of each, and the
     /// bits of the wake.
     pub woken: Vec<(usize, u64, u32)>,
@@ -27,8 +29,22 @@ pub struct Model {
 impl Model {
     /// Returns the model of a thread that waits for each of these words, in this order.
     pub fn of(keys: &[u64]) -> Model {
-        let waiting = |(place, key): (usize, &u64)| Waiting { place, key: *key, bitset: u32::MAX };
-        Model { queue: keys.iter().enumerate().map(waiting).collect(), ..Model::default() }
+        let mut model = Model::default();
+        for (place, key) in keys.iter().enumerate() {
+            model.wait(Waiting { place, key: *key, bitset: u32::MAX, priority: Priority::NORMAL });
+        }
+        model
+    }
+
+    /// Returns how many waiters there are.
+    pub fn waiters(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Adds a waiter behind those that are as urgent.
+    pub fn wait(&mut self, waiting: Waiting) {
+        let at = self.queue.partition_point(|this| this.priority <= waiting.priority);
+        self.queue.insert(at, waiting);
     }
 
     /// Returns how many waiters a wake of all would find.
@@ -61,7 +77,7 @@ impl Model {
                 let at = self.queue.iter().position(|this| this.key == from).expect("counted");
                 let mut this = self.queue.remove(at);
                 this.key = to;
-                self.queue.push(this);
+                self.wait(this);
             }
         }
         woken + moved

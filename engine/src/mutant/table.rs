@@ -282,6 +282,7 @@ mutants! {
     /// The order of a wait list by urgency.
     urgent_first {
         order: moved_waiters_are_behind_those_that_are_as_urgent,
+        threads: threads_get_the_kernels_wakes if real_time,
     }
     /// The new place of a claim whose urgency changes among the claims to its lock.
     urgency_moves {

@@ -5,16 +5,19 @@
 // Each test program uses its part.
 #![allow(dead_code)]
 
+#[path = "realtime.rs"]
+mod realtime;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use leeward_engine::abi::Numbers;
-use leeward_engine::{Config, Engine, Heap};
+use leeward_engine::{Config, Engine, Heap, Priority};
 
 use crate::differential::{Random, Steps, Waiter, agree, seeds, summary, without};
-use crate::guest::{Element, Guest, PAGE, Page, put, put_waitv, system};
+use crate::guest::{Element, Guest, PAGE, Page, URGENCY, put, put_waitv, system};
 
 pub const FUTEX: u64 = Numbers::X86_64.futex;
 pub const WAITV: u64 = 449;
@@ -98,11 +101,13 @@ pub struct Call {
     pub words: Vec<Element>,
     /// True if a thread of its own makes it, which may sleep.
     pub sleeps: bool,
+    /// The real-time level of its thread, where the system lets it have one; 0: an ordinary thread.
+    pub level: i32,
 }
 
 impl Call {
     pub fn new(number: u64, arguments: [u64; 6]) -> Call {
-        Call { number, arguments, words: Vec::new(), sleeps: false }
+        Call { number, arguments, words: Vec::new(), sleeps: false, level: 0 }
     }
 
     /// Returns a call of `futex`.
@@ -112,7 +117,12 @@ impl Call {
 
     /// Returns this call as one of a thread of its own, which may sleep.
     pub fn asleep(self) -> Call {
-        Call { sleeps: true, ..self }
+        self.asleep_at(0)
+    }
+
+    /// Returns this call as one of a thread of its own with this real-time level, which may sleep.
+    pub fn asleep_at(self, level: i32) -> Call {
+        Call { sleeps: true, level, ..self }
     }
 
     /// Returns the call with these words in the array.
@@ -133,7 +143,8 @@ impl fmt::Debug for Call {
             _ => "futex_requeue",
         };
         let by = if self.sleeps { ", in a thread" } else { "" };
-        write!(f, "  {name}({a:#x}, {b:#x}, {c:#x}, {d:#x}, {e:#x}, {g:#x}){by}")
+        write!(f, "  {name}({a:#x}, {b:#x}, {c:#x}, {d:#x}, {e:#x}, {g:#x}){by}")?;
+        if self.level == 0 { Ok(()) } else { write!(f, " of real-time level {}", self.level) }
     }
 }
 
@@ -175,6 +186,14 @@ struct Seen {
     memory: Vec<u32>,
 }
 
+/// Gives the calling thread a real-time level, if the system lets it have one.
+fn become_urgent(level: i32) {
+    if level > 0 && realtime::run_at(level) {
+        // The greater the level the sooner, and ordinary threads at last.
+        URGENCY.set(Priority(100 - level as u32));
+    }
+}
+
 impl Script {
     /// Asks the calls one after another; returns what was seen after each, the wakes at the end
     /// among them.
@@ -190,11 +209,14 @@ impl Script {
             };
             for call in &self.calls {
                 put_waitv(guest, array(guest), &call.words);
-                let (number, arguments, ask) = (call.number, call.arguments, &ask);
+                let (number, arguments, level, ask) = (call.number, call.arguments, call.level, &ask);
                 let answer = if call.sleeps {
                     let waiter = &waiters[begun];
                     begun += 1;
-                    threads.spawn(move || waiter.run(|| ask(number, arguments)));
+                    threads.spawn(move || {
+                        become_urgent(level);
+                        waiter.run(|| ask(number, arguments));
+                    });
                     waiter.settled()
                 } else {
                     Some(ask(number, arguments))

@@ -4,6 +4,7 @@
 // Each test program uses its part.
 #![allow(dead_code)]
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,6 +16,11 @@ use leeward_engine::{
 };
 
 pub const PAGE: usize = 4096;
+
+thread_local! {
+    /// The calling thread's place among the waiters of a word.
+    pub static URGENCY: Cell<Priority> = const { Cell::new(Priority::NORMAL) };
+}
 
 /// The pages of the arena, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -251,6 +257,9 @@ impl Host for Guest {
     }
     fn spin(&self, tries: u32) {
         parking::spin(tries);
+    }
+    fn priority(&self) -> Priority {
+        URGENCY.get()
     }
     fn inheritance(&self) -> Option<&dyn Inheritance<Guest>> {
         Some(self)

@@ -1,5 +1,6 @@
 //! The engine beside the kernel, with threads that wait: which of them each call wakes, and what
-//! the call and the waits answer.
+//! the call and the waits answer. Some of the threads run in real time, where the system lets them,
+//! and are woken before the others.
 //!
 //! `differential.rs` says how many scripts there are, and what Linux leaves unspecified.
 
@@ -30,7 +31,8 @@ fn script(random: &mut Random, guest: &Guest) -> Script {
     let wait = |random: &mut Random| {
         // The last words are not waited on: waiters are moved there.
         let (word, bits) = (random.below(WORDS - 2), random.pick(&[1, 2, 3, u32::MAX]));
-        Call::futex([guest.address(others) + 4 * word, 9 | flag, 0, 0, 0, bits.into()]).asleep()
+        Call::futex([guest.address(others) + 4 * word, 9 | flag, 0, 0, 0, bits.into()])
+            .asleep_at(random.pick(&[0, 0, 0, 1, 1, 2]))
     };
     let mut calls: Vec<_> = (0..WAITERS).map(|_| wait(random)).collect();
     let mut targets = vec![WORDS - 1, WORDS - 2];
