@@ -78,11 +78,11 @@ mutants! {
     }
     /// The announcement to inlined code of a quiescent state by our functions.
     inlined_quiesce {
-        inlined: our_quiescent_states_count_for_inlined_code,
+        inlined_qsbr: our_quiescent_states_count_for_inlined_code,
     }
     /// The end of being online by inlined code, where our functions take a thread offline.
     inlined_offline {
-        inlined: threads_that_wait_are_offline,
+        inlined_qsbr: threads_that_wait_are_offline,
     }
     /// The inlined readers of threads that the child of a fork does not have: they are forgotten.
     fork_keeps_inlined {
@@ -159,11 +159,11 @@ mutants! {
     }
     /// The waking of the other tasks after a waker has panicked.
     task_wake_the_rest {
-        tasks: a_waker_that_panics_costs_nobody_a_wake,
+        tasks: wakers::a_waker_that_panics_costs_nobody_a_wake,
     }
     /// The catching of a panic of a waker's drop after another waker has panicked.
     task_drop_caught {
-        task_kept: a_waker_that_panics_in_its_drop_beside_another,
+        task_kept: wakers::a_waker_that_panics_in_its_drop_beside_another,
     }
     /// The taking of what a future was handed that its task keeps and does not poll.
     task_kept_taken {
@@ -1247,7 +1247,7 @@ mutants! {
     }
     /// The look whether a container's writer is in a destructor of what that container held.
     limbo_nested {
-        hash_map: a_destructor_that_writes_is_not_interrupted_by_others,
+        hash_map: frees::a_destructor_that_writes_is_not_interrupted_by_others,
     }
     /// The keeping of an item for which there is no memory in a bag.
     limbo_aside {
@@ -1255,7 +1255,7 @@ mutants! {
     }
     /// The wait for the grace period of a bag.
     limbo_waits {
-        hash_map: what_is_removed_is_freed_once_and_not_before_its_readers_leave,
+        hash_map: frees::what_is_removed_is_freed_once_and_not_before_its_readers_leave,
     }
     /// The release of the link to new nodes of a list (relaxed instead).
     list_link_release {
