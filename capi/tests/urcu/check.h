@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,6 +160,32 @@ static UNUSED int capture_end(char *text, size_t size)
     for (; *text; text++)
         lines += *text == '\n';
     return lines;
+}
+
+/* Checks that a child which calls the function ends by SIGABRT, and says one line, with these words. */
+static UNUSED void is_fatal(void (*what)(void *argument), void *argument, const char *words)
+{
+    struct rlimit no_core = {0, 0};
+    char text[1000];
+    pid_t child;
+    int status = 0;
+    bool says_it;
+
+    capture_begin();
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        begin();
+        setrlimit(RLIMIT_CORE, &no_core);
+        what(argument);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    says_it = capture_end(text, sizeof text) == 1 && strstr(text, words) != NULL;
+    if (!says_it)
+        fprintf(stderr, "it said: %s", text);
+    CHECK(says_it);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 /* True in the flavour qsbr. */

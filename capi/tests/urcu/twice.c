@@ -6,7 +6,6 @@
 #include "check.h"
 
 #include <stdint.h>
-#include <sys/resource.h>
 
 static struct rcu_head twice, between;
 static struct call_rcu_data *worker;
@@ -107,36 +106,31 @@ static void head_is_null(void)
     call_rcu(NULL, nothing);
 }
 
-/* Checks that a child which does it ends by SIGABRT, and says these words in one line. */
-static void is_fatal(bool has_worker, void (*what)(void), const char *words)
+/* What a child does, and whether on a worker of its own. */
+struct misuse {
+    bool has_worker;
+    void (*what)(void);
+};
+
+static void misuses(void *argument)
 {
-    char text[1000];
-    pid_t child;
-    int status = 0;
-    bool says_it;
+    const struct misuse *misuse = (const struct misuse *)argument;
 
-    capture_begin();
-    child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        struct rlimit no_core = {0, 0};
-
-        begin();
-        setrlimit(RLIMIT_CORE, &no_core);
-        rcu_register_thread();
-        if (has_worker) {
-            worker = create_call_rcu_data(0, -1);
-            set_thread_call_rcu_data(worker);
-        }
-        what();
-        _exit(0);
+    rcu_register_thread();
+    if (misuse->has_worker) {
+        worker = create_call_rcu_data(0, -1);
+        set_thread_call_rcu_data(worker);
     }
-    CHECK(waitpid(child, &status, 0) == child);
-    says_it = capture_end(text, sizeof text) == 1 && strstr(text, words) != NULL;
-    if (!says_it)
-        fprintf(stderr, "it said: %s", text);
-    CHECK(says_it);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    misuse->what();
+}
+
+static void try_it(bool has_worker, void (*what)(void), const char *words)
+{
+    struct misuse misuse;
+
+    misuse.has_worker = has_worker;
+    misuse.what = what;
+    is_fatal(misuses, &misuse, words);
 }
 
 int main(void)
@@ -145,12 +139,12 @@ int main(void)
 
     begin();
     for (has_worker = 0; has_worker < 2; has_worker++) {
-        is_fatal(has_worker, was_queued_last, " called again with the head ");
-        is_fatal(has_worker, is_queued, " called again with the head ");
-        is_fatal(has_worker, is_in_a_batch, " called again with the head ");
-        is_fatal(has_worker, is_another_workers, " called again with the head ");
-        is_fatal(has_worker, function_is_null, " that is NULL");
-        is_fatal(has_worker, head_is_null, " that is NULL");
+        try_it(has_worker, was_queued_last, " called again with the head ");
+        try_it(has_worker, is_queued, " called again with the head ");
+        try_it(has_worker, is_in_a_batch, " called again with the head ");
+        try_it(has_worker, is_another_workers, " called again with the head ");
+        try_it(has_worker, function_is_null, " that is NULL");
+        try_it(has_worker, head_is_null, " that is NULL");
     }
     return end("twice");
 }
