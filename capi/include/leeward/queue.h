@@ -13,6 +13,11 @@
  * nodes (LEE_OBJECT()). Zeroed memory is an empty queue, and there is nothing to
  * destroy. A popped node may be freed or pushed again at once.
  *
+ * A node is in one queue or stack at a time, and no call finds out that it is not. If
+ * the node is pushed again that was pushed last, it is popped for ever; if others were
+ * pushed after it, these are lost. If it is pushed to a second queue or stack, the
+ * first one waits for ever where others follow it.
+ *
  * Any thread pushes at any time, and asks whether the queue is empty; any queue may be
  * the one that nodes are moved to. One thread at a time pops, or moves nodes from the
  * queue.

@@ -17,6 +17,11 @@
  * objects of the program's (LEE_OBJECT()). Both pushes may be used on one stack, by
  * any thread at any time.
  *
+ * A node is in one stack or queue at a time, and no call finds out that it is not. If a
+ * node is pushed that the stack has, pops and walks return it and those above it for
+ * ever, by turns. If it is pushed to a second stack, the first one goes on into that
+ * one, and loses the nodes below.
+ *
  * Memory ordering. What was done before a push happens before the return of the call
  * that pops that node.
  *
