@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use crate::atomic::{AtomicU32, Ordering, const_fn, fence};
 use crate::futex::{ALL, Futex, Timeout, Wait};
-use crate::mutant::{order, step};
+use crate::mutant::{check, order, step};
 use crate::process::fork_mark;
 use crate::raw::spin_budget::SpinBudget;
 use crate::threads::holder_lock::{CONTENDED, HolderLock, Word};
@@ -124,9 +124,13 @@ impl<F: Futex> ForkLock<F> {
     }
 
     /// Makes sure that the caller has the lock still, also in the child of a fork.
+    ///
+    /// A fork between this and the use would leave the lock to another thread of the child. But no code
+    /// of users runs in between, so it would be a signal handler's, in whose child POSIX allows nothing
+    /// that starts a thread before the handler returns.
     #[inline]
     pub(super) fn keep(&self, held: &mut Held) {
-        if !fork_mark::is_still((held.0 >> 1) as u32) {
+        if check!(fork_lock_keep, !fork_mark::is_still((held.0 >> 1) as u32)) {
             self.keep_in_child(held);
         }
     }

@@ -1295,6 +1295,14 @@ mutants! {
     holder_lock_own {
         list: hostile::a_second_lock_of_a_thread_panics,
     }
+    /// The comparison of the holder with the one that gives the lock up, which another may have taken over.
+    holder_lock_release_own {
+        fork: consumers::a_consumer_that_is_dropped_leaves_the_right_to_the_one_that_took_it_over,
+    }
+    /// The question of a consumer whether it has its lock still, in the child of a fork.
+    fork_lock_keep {
+        fork: consumers::a_consumer_waits_for_the_one_that_took_its_right_over,
+    }
     /// Taking such a lock from a thread that a fork has not copied.
     holder_lock_abandoned {
         fork_everywhere: operations::list::beside::push_back,

@@ -37,7 +37,7 @@
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::futex::Timeout;
-use crate::mutant::{check, order, step};
+use crate::mutant::{check, mutated, order, step};
 
 /// The word of a lock that no thread has.
 const FREE: u64 = 0;
@@ -187,6 +187,7 @@ pub(crate) trait HolderLock {
     /// meanwhile. Returns true if a thread waits, or has said so.
     #[inline]
     fn release_if_held(&self, own: u64) -> bool {
+        let own = if mutated!(holder_lock_release_own) { self.word().load(Ordering::Relaxed) } else { own };
         // Release: partner of the acquire in `take`.
         self.word().exchange(own, FREE, order!(Release, holder_lock_release)).is_err() && self.release_marked(own)
     }

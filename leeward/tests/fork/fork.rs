@@ -9,6 +9,8 @@ mod bare;
 mod callbacks;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "fork/consumers.rs"]
+mod consumers;
 #[path = "fork/leaked.rs"]
 mod leaked;
 
