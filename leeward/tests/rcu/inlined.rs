@@ -287,6 +287,24 @@ fn sections_of_callbacks() {
     in_each_flavour("callbacks", [calls::<Memb>, calls::<Mb>, calls::<Bp>]);
 }
 
+/// A thread that runs callbacks is a reader for their time only: when a barrier returns, it is none.
+#[test]
+fn callbacks_leave_no_reader_behind() {
+    fn leaves<F: Flavour>() {
+        const ROUNDS: u32 = 2000;
+        F::raw();
+        F::defer(|| ());
+        F::barrier();
+        let before = F::stats().readers;
+        for round in 0..ROUNDS {
+            F::defer(|| ());
+            F::barrier();
+            assert_eq!(F::stats().readers, before, "round {round}");
+        }
+    }
+    in_each_flavour("callbacks that leave", [leaves::<Memb>, leaves::<Mb>, leaves::<Bp>]);
+}
+
 /// A reader that stays inside for long is reported.
 #[test]
 fn stalls_are_reported() {

@@ -107,6 +107,17 @@ impl Queue {
 
     /// Runs the batch, whose grace period has passed.
     fn run(&self, domain: &'static State, generation: u64) -> Reclaimed {
+        if !self.call_all(domain, generation) {
+            return Reclaimed::Forked;
+        }
+        // A thread that learns of this finds no reader any more that was one for the callbacks.
+        self.finish();
+        Reclaimed::Batch
+    }
+
+    /// Calls the callbacks of the batch. Returns false in the child of a fork by one of them, where the
+    /// queue was reset.
+    fn call_all(&self, domain: &'static State, generation: u64) -> bool {
         let _callbacks = Callbacks::begin(domain);
         // Relaxed: read by the thread itself, and as a hint by threads that poll.
         self.runner.store(thread::current(), Ordering::Relaxed);
@@ -129,14 +140,12 @@ impl Queue {
                 domain.grace.counts.callback_panics.add(1);
             }
             if fork::generation() != generation {
-                // The callback forked, and this is the child, where the queue was reset.
-                return Reclaimed::Forked;
+                return false;
             }
             self.end();
             self.count_one(domain);
         }
-        self.finish();
-        Reclaimed::Batch
+        true
     }
 
     /// Notes how many bytes the running callback counted.
