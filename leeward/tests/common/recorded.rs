@@ -62,13 +62,17 @@ where
 /// Asks for the verdict on one history after another, each of a seed of its own.
 #[track_caller]
 pub fn check_histories(what: &'static str, verdict: impl Fn(u64) -> Verdict) {
-    let _watchdog = Watchdog::new(what);
+    let watchdog = Watchdog::new(what);
     let mut tally = Tally::default();
     let end = Instant::now() + duration(1.5);
     let mut seed = 0;
     while Instant::now() < end || tally.decided < LEAST {
         seed += 1;
+        let decided = tally.decided;
         tally.add(verdict(seed));
+        if tally.decided != decided {
+            watchdog.goes_on();
+        }
     }
     println!("{what}");
     tally.assert_decided(LEAST);
