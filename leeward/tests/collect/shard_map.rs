@@ -254,12 +254,15 @@ fn a_write_while_the_thread_writes_panics() {
 fn another_thread_waits_instead() {
     let map = one_shard(3);
     let writer = map.get_mut(&1).unwrap();
+    let has_tried = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
             assert!(map.try_get(&1).is_locked() && map.try_get_mut(&1).is_locked());
+            has_tried.store(true, Ordering::Relaxed);
             *map.get(&1).unwrap()
         });
-        thread::sleep(Duration::from_millis(5));
+        eventually("it is locked", || has_tried.load(Ordering::Relaxed) || reader.is_finished());
+        never("a reader came in beside a writer", || reader.is_finished());
         drop(writer);
         assert_eq!(reader.join().unwrap(), 1);
     });
