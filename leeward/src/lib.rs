@@ -101,7 +101,7 @@
 //! | a lock of your own to write | [`fence`], [`futex`], and [`raw`] for the locks without data |
 //! | a kernel, a sandbox or a runtime without Linux underneath | the crate `leeward-engine`, which has ports to copy |
 //! | a WebAssembly runtime's `wait32`, `wait64`, `notify` | the crate `leeward-wasm` |
-//! | a kernel whose futexes should be Linux's | the crate `leeward-conform`: a program that asks it |
+//! | a kernel whose futexes and membarrier are to be Linux's | `leeward-conform`; the engine's `kernel_membarrier.rs` |
 //!
 //! # Who pays
 //! | module | common path | rare path, pays |
