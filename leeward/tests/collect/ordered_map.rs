@@ -1,5 +1,7 @@
 //! The ordered map beside `BTreeMap`, its destructors, panics, and readers beside writers.
 
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/sequences.rs"]
 mod sequences;
 #[path = "../common/values.rs"]

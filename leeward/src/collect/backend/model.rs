@@ -32,6 +32,9 @@ impl Limbo {
         unsafe { self.retire::<D>(item, free) };
     }
 
+    /// Does nothing: nothing panics.
+    pub(super) fn count_panics<D: Domain>(_: u64) {}
+
     /// Does nothing: nothing waits.
     ///
     /// # Safety

@@ -62,7 +62,8 @@ use crate::rcu::{Domain, Global, Protects};
 /// # Panics in closures and destructors
 /// A closure of a writer that panics leaves the list as it is at that moment, unlocked. Destructors
 /// of what was removed run on the threads that write, later; a panic there is caught, and counted
-/// ([`Stats::callback_panics`](crate::rcu::Stats::callback_panics)).
+/// ([`Stats::callback_panics`](crate::rcu::Stats::callback_panics)). Where the list itself is dropped, such
+/// a panic is caught, and all other values are dropped.
 ///
 /// # Cost
 /// | call | common path | rare path |

@@ -17,7 +17,7 @@ use super::plan::{Out, Packed, Plan, Stop};
 use super::retired::Retired;
 use super::store::Store;
 use super::waste::{self, Removed, Waste};
-use crate::collect::backend::in_section;
+use crate::collect::backend::{Limbo, in_section};
 use crate::mutant::mutated;
 use crate::rcu::Domain;
 
@@ -35,9 +35,11 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// No section that begins from now on finds it, and it is retired once.
     pub(super) unsafe fn retire(&self, waste: Waste<K, V>) {
         let layout = self.layout;
-        // SAFETY: the limbo holds what was retired in this map, and calls this once for each, after its
-        // grace period, on a thread that has the map.
-        let free = |item| unsafe { waste::free::<K, V>(layout, item) };
+        let free = |item| {
+            // SAFETY: the limbo holds what was retired in this map, and calls this once for each, after
+            // its grace period, on a thread that has the map.
+            Limbo::count_panics::<D>(unsafe { waste::free::<K, V>(layout, item) });
+        };
         let (is_linked, item) = (waste.is_linked(), waste.into_item());
         if mutated!(ordered_retire) {
             return;

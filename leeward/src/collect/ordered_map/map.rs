@@ -49,7 +49,7 @@ use crate::rcu::{Domain, Global};
 /// A key's order must not change while it is in the map. An `Ord` that contradicts itself makes
 /// look-ups fail, keys appear twice or a call go on forever; memory stays safe.
 /// `Ord`, closures and destructors run under no lock of the map, so they may use it. A panic in one
-/// of them leaves the map as it was. A writer whose leaf changes meanwhile does its work again: a
+/// of the first two leaves the map as it was. A writer whose leaf changes meanwhile does its work again: a
 /// comparison or a closure that changes the same leaf each time keeps its own caller from ending.
 ///
 /// # Memory ordering
@@ -89,6 +89,10 @@ use crate::rcu::{Domain, Global};
 ///
 /// # Panics
 /// Writers open a section, and panic as [`Domain::read`] does.
+///
+/// A destructor that panics while a later writer frees what was taken out is caught, and counted
+/// ([`Stats::callback_panics`](crate::rcu::Stats::callback_panics)). Where the map itself is dropped, such
+/// a panic is caught, and all other entries are dropped.
 pub struct OrderedMap<K, V, D: Domain = Global> {
     pub(super) tree: Tree,
     pub(super) limbo: Limbo,
@@ -197,7 +201,7 @@ impl<K, V, D: Domain> Drop for OrderedMap<K, V, D> {
         // A destructor that panics keeps none of the others from running.
         let free = |item| {
             // SAFETY: the limbo holds what was retired in this map, and calls this once for each.
-            panics(|| unsafe { waste::free::<K, V>(layout, item) });
+            panics(|| _ = unsafe { waste::free::<K, V>(layout, item) });
         };
         // SAFETY: references that readers got borrowed the map.
         unsafe { self.limbo.drain::<D>(free) };

@@ -78,11 +78,12 @@ fn unmark(item: NonNull<()>, bits: usize) -> NonNull<()> {
     NonNull::new(item.as_ptr().map_addr(|address| address & !bits)).unwrap_or(item)
 }
 
-/// Frees an object of a map with the layout `layout`.
+/// Frees an object of a map with the layout `layout`. Returns how many panics of destructors it has
+/// caught: all of those of a node or a tree. That of a single entry unwinds.
 ///
 /// # Safety
 /// The item is of `Waste::<K, V>::into_item`, of a map with this layout, and the caller's alone.
-pub(super) unsafe fn free<K, V>(layout: Layout, item: NonNull<()>) {
+pub(super) unsafe fn free<K, V>(layout: Layout, item: NonNull<()>) -> u64 {
     let bits = item.addr().get() & APART;
     let object = unmark(item, bits);
     match bits {
@@ -95,20 +96,22 @@ pub(super) unsafe fn free<K, V>(layout: Layout, item: NonNull<()>) {
             drop(unsafe { Box::from_raw(apart.entry.as_ptr()) });
         }
         // SAFETY: a tree of this layout; the caller's promise.
-        TREE => with_store!(layout, K, V, S => unsafe { drop_tree::<K, V, S>(object.cast()) }),
+        TREE => return with_store!(layout, K, V, S => unsafe { drop_tree::<K, V, S>(object.cast()) }),
         // SAFETY: a node of this layout; the caller's promise.
-        _ => with_store!(layout, K, V, S => unsafe { free_node::<K, V, S>(object.cast()) }),
+        _ => return with_store!(layout, K, V, S => unsafe { free_node::<K, V, S>(object.cast()) }),
     }
+    0
 }
 
 /// Frees a node, and the entries that were unlinked with it. A destructor that panics keeps none of the
-/// others from running.
+/// others from running. Returns how many have panicked.
 ///
 /// # Safety
 /// The node is of this kind, unlinked, and the caller's alone.
-unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<Node>) {
+unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<Node>) -> u64 {
     // SAFETY: the caller's promise.
     let drops = unsafe { node.as_ref() }.drops();
+    let mut caught = 0;
     if drops != 0 {
         // SAFETY: only a leaf has such bits.
         let leaf = unsafe { Leaf::<K, V, S>::of(node) };
@@ -117,26 +120,30 @@ unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<Node>) {
             // SAFETY: unlinked, with the leaf and the separator that had it, and taken out here alone.
             if let Taken::Entry(entry) = unsafe { S::unpack(key, value) } {
                 // SAFETY: from a box, and the caller's alone.
-                panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) }));
+                caught += u64::from(panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) })));
             }
         }
     }
     // SAFETY: the caller's promise.
     unsafe { node::free::<K, V, S>(node) };
+    caught
 }
 
 /// Frees a tree with its entries. A destructor that panics keeps none of the others from running.
+/// Returns how many have panicked.
 ///
 /// # Safety
 /// As for `node::take_apart`.
-pub(super) unsafe fn drop_tree<K, V, S: Store<K, V>>(root: NonNull<Node>) {
+pub(super) unsafe fn drop_tree<K, V, S: Store<K, V>>(root: NonNull<Node>) -> u64 {
+    let mut caught = 0;
     let mut each = |key, value| {
         // SAFETY: the tree is the caller's alone; each pair comes once.
         if let Taken::Entry(entry) = unsafe { S::unpack(key, value) } {
             // SAFETY: from a box, and the caller's alone.
-            panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) }));
+            caught += u64::from(panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) })));
         }
     };
     // SAFETY: the caller's promise.
     unsafe { node::take_apart::<K, V, S>(root, &mut each) };
+    caught
 }

@@ -203,6 +203,13 @@ impl Limbo {
         self.collect(&D::state().grace, true, &free);
     }
 
+    /// Counts the panics that a container's `free` has caught itself, because it drops several values.
+    pub(crate) fn count_panics<D: Backing>(panics: u64) {
+        if panics != 0 {
+            D::state().grace.counts.callback_panics.add(panics);
+        }
+    }
+
     /// Returns how many items wait in sealed bags.
     fn held(&self) -> u64 {
         // Relaxed: a count.

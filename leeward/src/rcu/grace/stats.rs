@@ -85,7 +85,7 @@ pub struct Stats {
     pub bytes_queued: u64,
     /// Callbacks that have run.
     pub callbacks_run: u64,
-    /// Callbacks that have run and panicked.
+    /// Callbacks that have run and panicked, and destructors of what writers of containers have freed.
     pub callback_panics: u64,
     /// Callbacks whose callers went on beyond the [limit](super::super::Limit), because they may not wait
     /// (inside a section or a callback) or had waited for as long as the limit's policy says.

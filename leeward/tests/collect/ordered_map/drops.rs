@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
 use leeward::collect::OrderedMap;
-use leeward::rcu;
+use leeward::rcu::{self, Domain};
 
+use super::common::Watchdog;
 use super::values::{Living, Panics};
 
 #[test]
@@ -82,6 +83,29 @@ fn a_destructor_that_panics_keeps_no_other_from_running() {
     }
     drop(map);
     assert_eq!(count.get(), 2000);
+}
+
+/// What writers free: a panic is counted whichever call has taken the entry out, one by one (`remove`),
+/// with its leaf (`retain`) or with the tree (`clear`).
+#[test]
+fn a_destructor_that_panics_in_a_writer_is_counted() {
+    let _dog = Watchdog::new("a_destructor_that_panics_in_a_writer_is_counted");
+    // Readers of other tests are not waited for, and their panics are not counted.
+    leeward::rcu_domain! { struct Alone; }
+    let (dropped, others) = (Cell::new(0), Cell::new(0));
+    let map = OrderedMap::<u32, Panics, Alone>::new_in();
+    let fill = || (0..100).for_each(|number| drop(map.insert(number, Panics(&dropped, number % 10 == 0))));
+    fill();
+    (0..100).for_each(|number| drop(map.remove(&number)));
+    fill();
+    map.retain(|_, _| false);
+    fill();
+    map.clear();
+    // Later writers free all that.
+    while dropped.get() < 300 {
+        drop(map.insert(0, Panics(&others, false)));
+    }
+    assert_eq!((dropped.get(), Alone::stats().callback_panics), (300, 30));
 }
 
 /// Values and keys of unusual sizes.
