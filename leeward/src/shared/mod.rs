@@ -51,9 +51,7 @@
 //! [robust locks](crate::robust) where that must not be.
 //!
 //! # Signals
-//! [`Semaphore::release`](crate::raw::Semaphore::release), [`Event::set`](crate::raw::Event::set),
-//! [`Event::clear`](crate::raw::Event::clear) and
-//! [`Latch::count_down`](crate::raw::Latch::count_down) are async-signal-safe, and nothing else
+//! The calls are async-signal-safe that are so [in one process](crate::raw#signals), and nothing else
 //! here.
 
 mod condvar;
@@ -97,6 +95,8 @@ use crate::raw::Scheme;
 /// There is nothing to destroy, [`release`](crate::raw::Semaphore::release) adds any number of
 /// permits, and time limits are on the monotonic clock.
 pub type Semaphore = crate::raw::Semaphore<Shared>;
+// SAFETY: one word, of which any bytes are a value.
+unsafe impl AnyBytes for Semaphore {}
 
 /// A place where a number of threads of several processes wait for each other:
 /// [`raw::Barrier`](crate::raw::Barrier) over the shared futex.
@@ -116,6 +116,8 @@ pub type Semaphore = crate::raw::Semaphore<Shared>;
 /// # Differences from std and `pthread_barrier_t`
 /// Waits may have a time limit, after which the thread has not arrived. There are no attributes.
 pub type Barrier = crate::raw::Barrier<Shared>;
+// SAFETY: two words, of which any bytes are a value.
+unsafe impl AnyBytes for Barrier {}
 
 /// A flag that says whether something has happened, for which threads of several processes wait:
 /// [`raw::Event`](crate::raw::Event) over the shared futex.
@@ -131,6 +133,8 @@ pub type Barrier = crate::raw::Barrier<Shared>;
 /// # Ok::<(), leeward::shared::RegionError>(())
 /// ```
 pub type Event = crate::raw::Event<Shared>;
+// SAFETY: one word, of which any bytes are a value.
+unsafe impl AnyBytes for Event {}
 
 /// A count for which threads of several processes wait until it is 0:
 /// [`raw::Latch`](crate::raw::Latch) over the shared futex.
@@ -148,6 +152,8 @@ pub type Event = crate::raw::Event<Shared>;
 /// # Ok::<(), leeward::shared::RegionError>(())
 /// ```
 pub type Latch = crate::raw::Latch<Shared>;
+// SAFETY: one word, of which any bytes are a value.
+unsafe impl AnyBytes for Latch {}
 
 /// A flag by which one thread of several processes does something once:
 /// [`raw::Once`](crate::raw::Once) over the shared futex.
@@ -170,17 +176,9 @@ pub type Latch = crate::raw::Latch<Shared>;
 /// A closure that panics has not run, and the next caller tries again; std's `Once` is poisoned.
 /// `pthread_once` serves one process.
 pub type Once = crate::raw::Once<Shared>;
-
 // SAFETY: one word, of which any bytes are a value.
-unsafe impl AnyBytes for Semaphore {}
-// SAFETY: two words, of which any bytes are a value.
-unsafe impl AnyBytes for Barrier {}
-// SAFETY: one word, of which any bytes are a value.
-unsafe impl AnyBytes for Event {}
-// SAFETY: as above.
-unsafe impl AnyBytes for Latch {}
-// SAFETY: as above.
 unsafe impl AnyBytes for Once {}
+
 // SAFETY: words, of which any bytes are a value, and a pointer that is not followed.
 unsafe impl<S: Scheme> AnyBytes for Condvar<S> {}
 // SAFETY: a lock word, of which any bytes are a value, and the value; `repr(C)`.

@@ -39,7 +39,7 @@
 //! the feature `arc_lock` the guards that own an `Arc` of their lock.
 //!
 //! # Sizes
-//! In bytes, on 64-bit Linux; std of Rust 1.95.
+//! In bytes, on 64-bit Linux; std of Rust 1.95. ([`raw`](crate::raw) has the others.)
 //!
 //! | type | here | std | parking_lot |
 //! |---|---|---|---|
@@ -53,7 +53,6 @@
 //! | `OnceLock<u64>` | 16 | 16 | |
 //! | `LazyLock<u64>` | 24 | 16 | |
 //! | `Barrier` | 8 | 40 | |
-//! | `Semaphore`, `Event`, `Latch` | 4 | | |
 //!
 //! ```
 //! # #[cfg(target_pointer_width = "64")] {

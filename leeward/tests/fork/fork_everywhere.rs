@@ -16,6 +16,9 @@ mod cases;
 mod common;
 #[path = "../common/seccomp.rs"]
 mod seccomp;
+#[macro_use]
+#[path = "../common/small_locks.rs"]
+mod small_locks;
 #[path = "../common/step.rs"]
 mod step;
 

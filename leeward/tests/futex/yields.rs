@@ -3,6 +3,10 @@
 
 #![allow(missing_docs)]
 
+#[macro_use]
+#[path = "../common/small_locks.rs"]
+mod small_locks;
+
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +14,7 @@ use std::time::Duration;
 
 use leeward::futex::{Changed, Deadline, Futex, Timeout, Wait, WakeOp};
 use leeward::raw;
+use small_locks::SmallLock;
 
 thread_local! {
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
@@ -135,35 +140,13 @@ fn writer(deadline: Option<Deadline>) {
     }
 }
 
-fn semaphore(deadline: Option<Deadline>) {
-    let semaphore = leak(raw::Semaphore::<Timed>::new(0));
+fn small<L: SmallLock>(deadline: Option<Deadline>) {
+    let lock = leak(L::NEW);
     match deadline {
-        Some(deadline) => assert!(!semaphore.acquire_until(deadline)),
+        Some(deadline) => assert!(!lock.wait_until(deadline)),
         None => {
-            at_the_sleep(move || semaphore.release(1));
-            semaphore.acquire();
-        }
-    }
-}
-
-fn event(deadline: Option<Deadline>) {
-    let event = leak(raw::Event::<Timed>::new());
-    match deadline {
-        Some(deadline) => assert!(!event.wait_until(deadline)),
-        None => {
-            at_the_sleep(move || event.set());
-            event.wait();
-        }
-    }
-}
-
-fn latch(deadline: Option<Deadline>) {
-    let latch = leak(raw::Latch::<Timed>::new(1));
-    match deadline {
-        Some(deadline) => assert!(!latch.wait_until(deadline)),
-        None => {
-            at_the_sleep(move || latch.count_down(1));
-            latch.wait();
+            at_the_sleep(move || lock.let_go());
+            lock.wait();
         }
     }
 }
@@ -192,12 +175,32 @@ fn condvar(deadline: Option<Deadline>) {
     assert_eq!(notified, deadline.is_none());
 }
 
-const LOCKS: [Timing; 4] = [mutex, reader, writer, semaphore];
-const EVENTS: [Timing; 4] = [event, latch, barrier, condvar];
-const ALL_BUT_CONDVAR: [Timing; 7] = [mutex, reader, writer, semaphore, event, latch, barrier];
+macro_rules! small {
+    ($($name:ident: $lock:ident $row:tt)*) => {
+        /// The waits for the small locks, and whether each waits as for an event.
+        const SMALL: &[(Timing, bool)] = &[$((small::<raw::$lock<Timed>>, <raw::$lock>::IS_EVENT)),*];
+    };
+}
+for_each_small_lock! { small }
+
+fn small_locks(are_events: bool) -> impl Iterator<Item = Timing> {
+    SMALL.iter().filter_map(move |&(wait, is_event)| (is_event == are_events).then_some(wait))
+}
+
+fn locks() -> impl Iterator<Item = Timing> {
+    [mutex as Timing, reader, writer].into_iter().chain(small_locks(false))
+}
+
+fn all_but_condvar() -> impl Iterator<Item = Timing> {
+    locks().chain(small_locks(true)).chain([barrier as Timing])
+}
+
+fn events() -> impl Iterator<Item = Timing> {
+    small_locks(true).chain([barrier as Timing, condvar])
+}
 
 fn all() -> impl Iterator<Item = Timing> {
-    LOCKS.into_iter().chain(EVENTS)
+    locks().chain(events())
 }
 
 /// Returns a deadline that is `time` away.
@@ -210,7 +213,7 @@ fn after(time: Duration) -> Option<Deadline> {
 fn yields_that_take_no_time_are_all_made() {
     let _machine = machine(1, Duration::ZERO);
     // The waiter of a condition variable waits for a hand-over, for which a few yields are enough.
-    for (wait, most) in ALL_BUT_CONDVAR.into_iter().map(|wait| (wait, 15)).chain([(condvar as Timing, 4)]) {
+    for (wait, most) in all_but_condvar().map(|wait| (wait, 15)).chain([(condvar as Timing, 4)]) {
         assert_eq!(yields(|| wait(None)), most);
         assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), most);
     }
@@ -219,7 +222,7 @@ fn yields_that_take_no_time_are_all_made() {
 #[test]
 fn a_yield_that_takes_a_time_slice_is_the_last() {
     let _machine = machine(2, Duration::from_millis(4));
-    for wait in EVENTS {
+    for wait in events() {
         assert_eq!(yields(|| wait(None)), 1);
         // (Longer than the machine may count as busy.)
         NOW.set(NOW.get() + Duration::from_secs(10));
@@ -229,7 +232,7 @@ fn a_yield_that_takes_a_time_slice_is_the_last() {
         NOW.set(NOW.get() + Duration::from_secs(10));
     }
     // Without a deadline the threads that have the processor may be using this very lock.
-    for wait in LOCKS {
+    for wait in locks() {
         assert_eq!(yields(|| wait(None)), 15);
     }
 }
@@ -237,10 +240,10 @@ fn a_yield_that_takes_a_time_slice_is_the_last() {
 #[test]
 fn yields_end_when_they_have_taken_20_microseconds_together() {
     let _machine = machine(3, Duration::from_micros(3));
-    for wait in ALL_BUT_CONDVAR {
+    for wait in all_but_condvar() {
         assert_eq!(yields(|| wait(after(Duration::from_secs(1)))), 7);
     }
-    for wait in [event as Timing, latch, barrier] {
+    for wait in small_locks(true).chain([barrier as Timing]) {
         assert_eq!(yields(|| wait(None)), 7);
     }
     assert_eq!(yields(|| condvar(None)), 4);
@@ -259,17 +262,17 @@ fn a_wait_whose_deadline_is_near_does_not_yield() {
 
 #[test]
 fn after_a_yield_that_took_a_time_slice_no_wait_for_an_event_yields_for_a_while() {
-    for (number, first) in EVENTS.into_iter().enumerate() {
+    for (number, first) in events().enumerate() {
         let _machine = machine(10 + number as u64, Duration::from_millis(4));
         assert_eq!(yields(|| first(None)), 1);
-        for wait in EVENTS {
+        for wait in events() {
             assert_eq!(yields(|| wait(None)), 0, "others wanted the processor a moment ago");
         }
         NOW.set(NOW.get() + Duration::from_millis(51));
         assert_eq!(yields(|| first(None)), 1, "others may want it no more");
         NOW.set(NOW.get() + Duration::from_millis(51));
         assert_eq!(yields(|| first(None)), 0, "the second time, the while is twice as long");
-        for wait in LOCKS {
+        for wait in locks() {
             assert_eq!(yields(|| wait(None)), 15, "those that have the processor may be using this lock");
         }
     }

@@ -152,14 +152,6 @@ assert_is!(Sync:
     pi::RawMutex, pi::RawMutex<true>, asym::RawMutex, asym::RawRwLock
 );
 assert_is!(Send:
-    raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once,
-    raw::BarrierWaitResult
-);
-assert_is!(Sync:
-    raw::Semaphore, raw::Permit<'static>, raw::Barrier, raw::Event, raw::Latch, raw::Once,
-    raw::BarrierWaitResult
-);
-assert_is!(Send:
     sync::Condvar, raw::Condvar<raw::Plain, Private>, raw::Condvar<raw::Requeue, Shared>,
     raw::Condvar<raw::WakeOp, Private>
 );

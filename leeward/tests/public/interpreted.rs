@@ -9,14 +9,18 @@
 
 #[path = "interpreted/queues.rs"]
 mod queues;
+#[macro_use]
+#[path = "../common/small_locks.rs"]
+mod small_locks;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use leeward::raw::{self, Barrier, Event, Latch, Once, Semaphore};
+use leeward::raw::{self, Barrier, Latch, Once, Semaphore};
 use leeward::rcu::{RcuCell, RcuOption};
 use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard};
+use small_locks::SmallLock;
 
 /// How many turns each of two threads takes.
 const TURNS: u64 = 12;
@@ -90,11 +94,7 @@ fn conditions() {
 #[test]
 fn small_ones() {
     let (permits, inside) = (Semaphore::<leeward::futex::Private>::new(1), AtomicU32::new(0));
-    let (barrier, latch, event) = (
-        Barrier::<leeward::futex::Private>::new(2),
-        Latch::<leeward::futex::Private>::new(2),
-        Event::<leeward::futex::Private>::new(),
-    );
+    let (barrier, latch) = (Barrier::<leeward::futex::Private>::new(2), Latch::<leeward::futex::Private>::new(2));
     let (once, cell) = (Once::<leeward::futex::Private>::new(), OnceLock::new());
     thread::scope(|scope| {
         let work = || {
@@ -109,13 +109,11 @@ fn small_ones() {
             assert_eq!(inside.load(Ordering::Relaxed), 7);
             assert_eq!(**cell.get_or_init(|| Box::new(5)), 5);
             latch.arrive_and_wait();
-            event.set();
         };
         scope.spawn(work);
         work();
     });
-    event.wait();
-    assert!(event.clear() && latch.is_open() && permits.permits() == 1);
+    assert!(latch.is_open() && permits.permits() == 1);
     static LAZY: LazyLock<Vec<u32>> = LazyLock::new(|| vec![1, 2, 3]);
     assert_eq!(LAZY.len(), 3);
     let mut own = cell;
@@ -123,6 +121,30 @@ fn small_ones() {
     let mut poison = Poison::new(vec![1]);
     assert_eq!(poison.access(|values| values.pop()), Ok(Some(1)));
 }
+
+fn hands_over<L: SmallLock>() {
+    for _ in 0..3 {
+        let (lock, value) = (L::NEW, AtomicU32::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                value.store(1, Ordering::Relaxed);
+                lock.let_go();
+            });
+            lock.wait();
+            assert_eq!(value.load(Ordering::Relaxed), 1);
+        });
+    }
+}
+
+macro_rules! small {
+    ($($name:ident: $lock:ident $row:tt)*) => {
+        #[test]
+        fn each_small_lock_hands_over() {
+            $(hands_over::<raw::$lock>();)*
+        }
+    };
+}
+for_each_small_lock! { small }
 
 /// Values of every alignment go in and out of cells that no reader has.
 #[test]

@@ -11,10 +11,11 @@ use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared, Wait};
 use leeward::rcu::{Domain, Global, Limit, RcuCell, Reader, qsbr};
 use leeward::robust::{self, ByExchange, ByStore, Unlock};
 use leeward::shared::{self, Region};
-use leeward::sync::{Barrier, Condvar, Event, Latch, LazyLock, LightMutex, Mutex, Once, OnceLock, RwLock, Semaphore};
+use leeward::sync::{Barrier, Condvar, Event, LazyLock, LightMutex, Mutex, Once, OnceLock, RwLock};
 use leeward::{asym, pi, raw};
 
 use super::bare::with_bare_threads;
+use super::small_locks::SmallLock;
 
 leeward::rcu_domain! {
     /// The domain that operations work on.
@@ -140,22 +141,26 @@ fn condvar() -> bool {
     with_bare_threads(1, say, || condvar.wait_while(&mut is_so.lock(), |is_so| !*is_so)) && is_late
 }
 
-fn small() -> bool {
-    let (semaphore, event, latch, barrier) = (Semaphore::new(0), Event::new(), Latch::new(1), Barrier::new(2));
-    let other = || {
-        semaphore.release(1);
-        event.set();
-        latch.count_down(1);
-        barrier.wait();
+macro_rules! small {
+    ($($name:ident: $lock:ident $row:tt)*) => {
+        fn small() -> bool {
+            $(let $name = <raw::$lock as SmallLock>::NEW;)*
+            let barrier = Barrier::new(2);
+            let other = || {
+                $($name.let_go();)*
+                barrier.wait();
+            };
+            let mine = || {
+                $($name.wait();)*
+                barrier.wait();
+            };
+            let set = Event::new();
+            set.set();
+            with_bare_threads(1, other, mine) && Event::wait_any(&[&set]) == Ok(0)
+        }
     };
-    let mine = || {
-        semaphore.acquire();
-        event.wait();
-        latch.wait();
-        barrier.wait();
-    };
-    with_bare_threads(1, other, mine) && Event::wait_any(&[&event]) == Ok(0)
 }
+for_each_small_lock! { small }
 
 fn once() -> bool {
     let (once, cell, lazy) = (Once::new(), OnceLock::new(), LazyLock::<u32>::new(|| 1));

@@ -102,6 +102,8 @@ pub mod processes;
 pub mod rcu;
 #[path = "operations/shard_map.rs"]
 pub mod shard_map;
+#[path = "operations/small.rs"]
+pub mod small;
 #[path = "operations/tasks.rs"]
 pub mod tasks;
 #[path = "operations/waits.rs"]
@@ -124,6 +126,7 @@ pub fn all() -> impl Iterator<Item = &'static Operation> {
         processes::OPERATIONS,
         rcu::OPERATIONS,
         shard_map::OPERATIONS,
+        small::OPERATIONS,
         tasks::OPERATIONS,
         waits::OPERATIONS,
     ]

@@ -7,12 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared};
-use leeward::raw::{self, Barrier, Event, Latch, LightMutex, Mutex, Once, RwLock, Semaphore};
+use leeward::raw::{self, Barrier, LightMutex, Mutex, Once, RwLock};
 use leeward::rcu::{Domain, Limit, Policy};
 use leeward::robust::{self, ByExchange, ByStore, Unlock};
 use leeward::{asym, pi};
 
 use super::common::{eventually, is_asleep, patience};
+use super::small_locks::SmallLock;
 use super::{cases, everything};
 
 /// Something that a thread waits for.
@@ -63,9 +64,6 @@ static LIGHT: LightMutex = LightMutex::new();
 static WRITTEN: RwLock = <RwLock>::new();
 static READ: RwLock = <RwLock>::new();
 static UPGRADED: RwLock = <RwLock>::new();
-static SEMAPHORE: Semaphore = <Semaphore>::new(0);
-static EVENT: Event = <Event>::new();
-static LATCH: Latch = <Latch>::new(1);
 static BARRIER: Barrier = <Barrier>::new(2);
 static CONDVAR: raw::Condvar = <raw::Condvar>::new();
 static PLAIN: raw::Condvar<raw::Plain> = raw::Condvar::new();
@@ -130,9 +128,6 @@ const AWAITED: &[Awaited] = &[
         ),
         Some(|| ()),
     ),
-    awaited("a semaphore", (|| (), || SEMAPHORE.acquire(), || SEMAPHORE.release(1)), Some(|| SEMAPHORE.acquire())),
-    awaited("an event", (|| (), || EVENT.wait(), || EVENT.set()), Some(|| EVENT.wait())),
-    awaited("a latch", (|| (), || LATCH.wait(), || LATCH.count_down(1)), Some(|| LATCH.wait())),
     awaited("a barrier", (|| (), arrive, arrive), Some(|| ())),
     awaited("a condition", (|| (), || wait_for(&CONDVAR, &OF_CONDVAR), || notify(&CONDVAR)), Some(|| notify(&CONDVAR))),
     awaited(
@@ -154,6 +149,21 @@ const AWAITED: &[Awaited] = &[
     awaited("room for what is deferred", (limit, || Limited::defer(|| ()), || ()), Some(|| ())),
     awaited("who does it once", (|| (), || ONCE.wait(), || ()), Some(|| ())),
 ];
+
+macro_rules! small {
+    ($($name:ident: $lock:ident $row:tt)*) => {
+        const SMALL: &[Awaited] = &[$({
+            static LOCK: raw::$lock = SmallLock::NEW;
+            awaited(stringify!($name), (|| (), || LOCK.wait(), || LOCK.let_go()), Some(|| LOCK.wait()))
+        }),*];
+    };
+}
+for_each_small_lock! { small }
+
+/// Returns all that threads wait for.
+fn all() -> impl Iterator<Item = &'static Awaited> {
+    AWAITED.iter().chain(SMALL)
+}
 
 leeward::rcu_domain! { struct InUse; }
 leeward::rcu_domain! { struct Limited; }
@@ -237,13 +247,13 @@ pub fn case() {
     // SAFETY: ends a case that hangs.
     unsafe { libc::alarm(16 * patience().as_secs() as u32) };
     let (is_held, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
-    let numbers: Vec<_> = AWAITED.iter().map(|_| AtomicI32::new(0)).collect();
-    let is_through: Vec<_> = AWAITED.iter().map(|_| AtomicBool::new(false)).collect();
+    let numbers: Vec<_> = all().map(|_| AtomicI32::new(0)).collect();
+    let is_through: Vec<_> = all().map(|_| AtomicBool::new(false)).collect();
     thread::scope(|scope| {
         scope.spawn(|| hold_beside(&is_held, &is_over));
         eventually("all is held", || is_held.load(Ordering::SeqCst));
-        AWAITED.iter().for_each(|awaited| (awaited.hold)());
-        for (awaited, (number, is_through)) in AWAITED.iter().zip(numbers.iter().zip(&is_through)) {
+        all().for_each(|awaited| (awaited.hold)());
+        for (awaited, (number, is_through)) in all().zip(numbers.iter().zip(&is_through)) {
             scope.spawn(|| {
                 // SAFETY: has no precondition.
                 number.store(unsafe { libc::gettid() }, Ordering::SeqCst);
@@ -255,10 +265,10 @@ pub fn case() {
         for _ in 0..3 {
             fork();
         }
-        for (awaited, is_through) in AWAITED.iter().zip(&is_through) {
+        for (awaited, is_through) in all().zip(&is_through) {
             assert!(!is_through.load(Ordering::SeqCst), "{} was not awaited", awaited.name);
         }
-        AWAITED.iter().for_each(|awaited| (awaited.release)());
+        all().for_each(|awaited| (awaited.release)());
         is_over.store(true, Ordering::SeqCst);
     });
     assert!(everything::use_it(&AtomicU32::new(0)));
@@ -287,7 +297,7 @@ fn fork() {
 
 /// Uses, in a child, what the other threads waited for.
 fn again() -> bool {
-    for awaited in AWAITED {
+    for awaited in all() {
         if let Some(again) = awaited.again {
             (awaited.release)();
             again();

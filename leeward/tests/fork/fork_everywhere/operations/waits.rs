@@ -1,9 +1,9 @@
-//! The operations of what threads wait for without an owner: semaphores, events, latches, barriers,
-//! and what is done once.
+//! The operations of what threads wait for without an owner: semaphores, events, barriers, and what is
+//! done once. (`small.rs` has those that are the same for all small locks.)
 
 use std::time::Duration;
 
-use leeward::sync::{Barrier, Event, Latch, LazyLock, Once, OnceLock, Poison, Semaphore};
+use leeward::sync::{Barrier, Event, LazyLock, Once, OnceLock, Poison, Semaphore};
 
 use super::super::case::Beside;
 use super::Operation;
@@ -15,9 +15,6 @@ operations! {
         SEMAPHORE.release(1);
     } => left(semaphore_is_usable);
     semaphore_permit: || drop(SEMAPHORE.permit()) => left(semaphore_is_usable);
-    semaphore_awaited: || {
-        EMPTY.acquire();
-    } => beside(releases).left(empty_is_usable);
     semaphore_released: || EMPTY.release(1) => beside(acquires).left(empty_is_usable);
     event_set: || {
         EVENT.set();
@@ -31,8 +28,6 @@ operations! {
         Event::wait_any(&[&EVENT, &NEVER]).unwrap();
         EVENT.clear();
     } => beside(sets).left(event_is_usable);
-    latch: || Latch::new(1).count_down(1);
-    latch_awaited: || LATCH.wait() => beside(counts_down).left(latch_is_usable);
     barrier: || assert!(Barrier::new(1).wait().is_leader());
     barrier_awaited: || {
         BARRIER.wait();
@@ -52,7 +47,6 @@ static SEMAPHORE: Semaphore = Semaphore::new(1);
 static EMPTY: Semaphore = Semaphore::new(0);
 static EVENT: Event = Event::new();
 static NEVER: Event = Event::new();
-static LATCH: Latch = Latch::new(1);
 static BARRIER: Barrier = Barrier::new(2);
 static ONCE: Once = Once::new();
 static SLOW: Once = Once::new();
@@ -73,18 +67,6 @@ fn event_is_usable() -> bool {
     EVENT.wait_for(LONG) && EVENT.clear() && !EVENT.wait_for(Duration::from_micros(10))
 }
 
-fn latch_is_usable() -> bool {
-    if !LATCH.is_open() {
-        LATCH.count_down(1);
-    }
-    LATCH.wait_for(LONG)
-}
-
-fn releases(beside: &Beside<'_>) {
-    beside.until_it_sleeps();
-    EMPTY.release(1);
-}
-
 fn acquires(beside: &Beside<'_>) {
     beside.is_ready();
     EMPTY.acquire();
@@ -98,13 +80,6 @@ fn waits_for_the_event(beside: &Beside<'_>) {
 fn sets(beside: &Beside<'_>) {
     beside.until_it_sleeps();
     EVENT.set();
-}
-
-fn counts_down(beside: &Beside<'_>) {
-    beside.until_it_sleeps();
-    if !LATCH.is_open() {
-        LATCH.count_down(1);
-    }
 }
 
 fn arrives(beside: &Beside<'_>) {
