@@ -1,5 +1,5 @@
 //! What the guards of `pi`, `shared` and `task` have in common, by one macro. (Those of `robust` give no
-//! reference, and those of `collect::shard_map` have a key beside the value.)
+//! reference; those of `collect::shard_map` have a key beside the value, and macros of their own.)
 
 /// Makes a guard a reference to what it guards: `guard! { GUARD [T: BOUND], self => PLACE }`, with `mut`
 /// before `self` for a guard that is exclusive. Implements `Deref` and `DerefMut`, with the attributes

@@ -2,9 +2,9 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
+use super::guard::part;
 use super::shard::{ReadGuard, WriteGuard};
 
 /// A shared reference to a part of a value of a [`ShardMap`](super::ShardMap), whose shard is locked
@@ -23,27 +23,10 @@ impl<'a, K, V, T: ?Sized> MappedRef<'a, K, V, T> {
         MappedRef { guard, entry, part }
     }
 
-    /// Returns the key.
-    pub fn key(&self) -> &K {
-        // SAFETY: the entry lies in the table, which `guard` keeps as it is.
-        unsafe { &self.entry.as_ref().0 }
-    }
-
-    /// Returns the part of the value.
-    pub fn value(&self) -> &T {
-        // SAFETY: the part is the value's, which `guard` keeps as it is.
-        unsafe { self.part.as_ref() }
-    }
-
-    /// Returns the key and the part of the value.
-    pub fn pair(&self) -> (&K, &T) {
-        (self.key(), self.value())
-    }
-
     /// Makes a guard of a part of the part.
     pub fn map<U: ?Sized>(self, part: impl FnOnce(&T) -> &U) -> MappedRef<'a, K, V, U> {
         let part = NonNull::from(part(self.value()));
-        MappedRef { guard: self.guard, entry: self.entry, part }
+        MappedRef::new(self.guard, self.entry, part)
     }
 
     /// Makes a guard of a part of the part, if it has that; else returns the guard.
@@ -52,25 +35,14 @@ impl<'a, K, V, T: ?Sized> MappedRef<'a, K, V, T> {
     /// The guard itself, if `part` returns none.
     pub fn try_map<U: ?Sized>(self, part: impl FnOnce(&T) -> Option<&U>) -> Result<MappedRef<'a, K, V, U>, Self> {
         match part(self.value()).map(NonNull::from) {
-            Some(part) => Ok(MappedRef { guard: self.guard, entry: self.entry, part }),
+            Some(part) => Ok(MappedRef::new(self.guard, self.entry, part)),
             None => Err(self),
         }
     }
 }
 
-impl<K, V, T: ?Sized> Deref for MappedRef<'_, K, V, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value()
-    }
-}
-
-impl<K: fmt::Debug, V, T: ?Sized + fmt::Debug> fmt::Debug for MappedRef<'_, K, V, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MappedRef").field("key", self.key()).field("value", &self.value()).finish()
-    }
-}
+// `map` chose the part of the entry's value, and readers' guards give shared references only.
+part! { MappedRef }
 
 impl<K, V, T: ?Sized + fmt::Display> fmt::Display for MappedRef<'_, K, V, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,38 +74,6 @@ impl<'a, K, V, T: ?Sized> MappedRefMut<'a, K, V, T> {
         MappedRefMut { guard, entry, part, exclusive: PhantomData }
     }
 
-    /// Returns the key.
-    pub fn key(&self) -> &K {
-        // SAFETY: the entry lies in the table, which `guard` has; the field alone is borrowed, as
-        // the part is borrowed exclusively beside it.
-        unsafe { &(*self.entry.as_ptr()).0 }
-    }
-
-    /// Returns the part of the value.
-    pub fn value(&self) -> &T {
-        // SAFETY: the part is the value's, which `guard` has for this thread alone.
-        unsafe { self.part.as_ref() }
-    }
-
-    /// Returns the part of the value, to be changed.
-    pub fn value_mut(&mut self) -> &mut T {
-        // SAFETY: as in `value`; `self` is borrowed exclusively.
-        unsafe { self.part.as_mut() }
-    }
-
-    /// Returns the key and the part of the value.
-    pub fn pair(&self) -> (&K, &T) {
-        (self.key(), self.value())
-    }
-
-    /// Returns the key, and the part of the value to be changed.
-    pub fn pair_mut(&mut self) -> (&K, &mut T) {
-        // SAFETY: the key lies in the entry beside the value, of which the part is; as in `key`.
-        let key = unsafe { &(*self.entry.as_ptr()).0 };
-        // SAFETY: as in `value_mut`.
-        (key, unsafe { self.part.as_mut() })
-    }
-
     /// Makes a guard of a part of the part.
     pub fn map<U: ?Sized>(mut self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRefMut<'a, K, V, U> {
         let part = NonNull::from(part(self.value_mut()));
@@ -155,22 +95,5 @@ impl<'a, K, V, T: ?Sized> MappedRefMut<'a, K, V, T> {
     }
 }
 
-impl<K, V, T: ?Sized> Deref for MappedRefMut<'_, K, V, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value()
-    }
-}
-
-impl<K, V, T: ?Sized> DerefMut for MappedRefMut<'_, K, V, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.value_mut()
-    }
-}
-
-impl<K: fmt::Debug, V, T: ?Sized + fmt::Debug> fmt::Debug for MappedRefMut<'_, K, V, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MappedRefMut").field("key", self.key()).field("value", &self.value()).finish()
-    }
-}
+// `map` chose the part of the entry's value, and the shard's guard is this one's alone.
+part! { mut MappedRefMut }

@@ -4,10 +4,11 @@
 //! |---|---|
 //! | `shard`, `held`, `room` | one table and its lock; what a thread reads; room in a table |
 //! | `map`, `read`, `write` | the map and its calls |
-//! | `one`, `mapped`, `multiple`, `entry`, `try_result` | guards and what calls return |
+//! | `one`, `mapped`, `multiple`, `guard`, `entry`, `try_result` | guards and what calls return |
 //! | `iter`, `traits`, `serde`, `set` | iterators, traits, the set |
 
 mod entry;
+mod guard;
 mod held;
 mod iter;
 mod map;

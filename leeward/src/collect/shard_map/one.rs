@@ -5,9 +5,9 @@
 //! drops it would else claim that the entry stays as it is until the function returns.
 
 use core::fmt;
-use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
+use super::guard::entry;
 use super::mapped::{MappedRef, MappedRefMut};
 use super::shard::{ReadGuard, WriteGuard};
 
@@ -35,26 +35,6 @@ impl<'a, K, V> Ref<'a, K, V> {
         Ref { guard, entry }
     }
 
-    /// Returns the key.
-    #[inline(always)]
-    pub fn key(&self) -> &K {
-        self.pair().0
-    }
-
-    /// Returns the value.
-    #[inline(always)]
-    pub fn value(&self) -> &V {
-        self.pair().1
-    }
-
-    /// Returns the key and the value.
-    #[inline(always)]
-    pub fn pair(&self) -> (&K, &V) {
-        // SAFETY: the entry lies in the table, which `guard` keeps as it is.
-        let (key, value) = unsafe { self.entry.as_ref() };
-        (key, value)
-    }
-
     /// Makes a guard of a part of the value.
     ///
     /// ```
@@ -80,14 +60,8 @@ impl<'a, K, V> Ref<'a, K, V> {
     }
 }
 
-impl<K, V> Deref for Ref<'_, K, V> {
-    type Target = V;
-
-    #[inline(always)]
-    fn deref(&self) -> &V {
-        self.value()
-    }
-}
+// Readers' guards of a shard, such as this one has, give shared references only.
+entry! { Ref }
 
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Ref<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,35 +91,6 @@ impl<'a, K, V> RefMut<'a, K, V> {
     #[inline(always)]
     pub(super) fn new(guard: WriteGuard<'a, (K, V)>, entry: NonNull<(K, V)>) -> RefMut<'a, K, V> {
         RefMut { guard, entry }
-    }
-
-    /// Returns the key.
-    pub fn key(&self) -> &K {
-        self.pair().0
-    }
-
-    /// Returns the value.
-    pub fn value(&self) -> &V {
-        self.pair().1
-    }
-
-    /// Returns the value, to be changed.
-    pub fn value_mut(&mut self) -> &mut V {
-        self.pair_mut().1
-    }
-
-    /// Returns the key and the value.
-    pub fn pair(&self) -> (&K, &V) {
-        // SAFETY: the entry lies in the table, which `guard` has for this thread alone.
-        let (key, value) = unsafe { self.entry.as_ref() };
-        (key, value)
-    }
-
-    /// Returns the key, and the value to be changed.
-    pub fn pair_mut(&mut self) -> (&K, &mut V) {
-        // SAFETY: as in `pair`; `self` is borrowed exclusively.
-        let (key, value) = unsafe { self.entry.as_mut() };
-        (key, value)
     }
 
     /// Goes on as a reader of the entry. No other writer comes between.
@@ -181,19 +126,8 @@ impl<'a, K, V> RefMut<'a, K, V> {
     }
 }
 
-impl<K, V> Deref for RefMut<'_, K, V> {
-    type Target = V;
-
-    fn deref(&self) -> &V {
-        self.value()
-    }
-}
-
-impl<K, V> DerefMut for RefMut<'_, K, V> {
-    fn deref_mut(&mut self) -> &mut V {
-        self.value_mut()
-    }
-}
+// The shard's guard is this one's alone.
+entry! { mut RefMut }
 
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for RefMut<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
