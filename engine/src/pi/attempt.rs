@@ -9,6 +9,7 @@ use crate::ops::call::Call;
 use crate::pi::graph::Waits;
 use crate::table::key::Key;
 use crate::table::locked::Locked;
+use crate::table::wait_list::Found;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
 
@@ -72,42 +73,27 @@ impl<'a, H: Host> Call<'a, H> {
         if value & OWNER == who.number {
             return Err(Errno::EDEADLK.into());
         }
-        let Some(first) = locked.list().first(key) else {
-            // No thread waits for the lock, and none owns it: it is taken. The owner-died bit
-            // stays, so that the program learns of the death.
-            if value & OWNER == 0 {
-                let waiters = if waiters { WAITERS } else { 0 };
-                self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
-                return Ok(Attempt::Taken);
-            }
-            // The first waiter: from now on the owner's unlock takes a call, which waits for this
-            // bucket's lock.
-            self.exchange(address, value, value | WAITERS)?;
-            let early = if mutated!(find_inside) { Some(inheritance.find(value & OWNER)) } else { None };
-            // The graph is locked before the owner is looked up:
-            // - If the owner's exit comes first, `find` answers that the owner exits, or is gone.
-            // - If this lock comes first, the exit waits for it, and then finds the claim.
-            let waits = self.waits();
-            return match early.unwrap_or_else(|| inheritance.find(value & OWNER)) {
-                // A private word that names a thread of another space.
-                Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
-                Owner::Thread(id) | Owner::Outside(id) => {
-                    let owner = Thread { id, number: value & OWNER };
-                    Ok(Attempt::Owned { owner, settled: true, waits, beside: None })
-                }
-                // The owner is exiting: the caller waits for the end of that, with no lock held.
-                Owner::Exiting => Err(Stop::Exiting(value & OWNER)),
-                Owner::Forbidden => Err(Errno::EPERM.into()),
-                // There is no such thread. If the word has changed, the owner's exit has marked it:
-                // the call begins again.
-                Owner::Nobody if self.host.load(address)? != value | WAITERS => Err(Stop::Changed),
-                // The word has not changed, and no exit will mark it.
-                Owner::Nobody => Err(Errno::ESRCH.into()),
-            };
-        };
-        // Others wait for that word, and the first one's claim leads to the lock's owner. A waiter
-        // of another kind is an error.
-        let claim = self.engine.graph().claim_of(&first)?;
+        if let Some(first) = locked.list().first(key) {
+            return self.owner_by_claims(&first, value);
+        }
+        // No thread waits for the lock, and none owns it: it is taken. The owner-died bit stays, so
+        // that the program learns of the death.
+        if value & OWNER == 0 {
+            let waiters = if waiters { WAITERS } else { 0 };
+            self.exchange(address, value, value & OWNER_DIED | waiters | who.number)?;
+            return Ok(Attempt::Taken);
+        }
+        // The first waiter: from now on the owner's unlock takes a call, which waits for this
+        // bucket's lock.
+        self.exchange(address, value, value | WAITERS)?;
+        self.owner_by_word(key, address, value | WAITERS, inheritance)
+    }
+
+    /// Finds the owner of a lock for which others wait: the claim of the first of them leads to it.
+    /// The word held `value`.
+    fn owner_by_claims(&self, first: &Found<H>, value: u32) -> Result<Attempt<'a, H>, Stop> {
+        // A waiter of another kind is an error.
+        let claim = self.engine.graph().claim_of(first)?;
         let mut waits = self.waits();
         let (owner, settled) = waits.owner(claim).ok_or(Errno::EINVAL)?;
         // The word contradicts the claims, unless it need not name the owner: an exit has assigned
@@ -118,6 +104,38 @@ impl<'a, H: Host> Call<'a, H> {
             return Err(Errno::EINVAL.into());
         }
         Ok(Attempt::Owned { owner, settled, waits, beside: Some(first.node) })
+    }
+
+    /// Finds the owner of a lock for which no other thread waits: the thread that the word names.
+    /// The word held `value` when this thread had set the waiters bit.
+    fn owner_by_word(
+        &self,
+        key: &Key,
+        address: Address,
+        value: u32,
+        inheritance: &dyn Inheritance<H>,
+    ) -> Result<Attempt<'a, H>, Stop> {
+        let number = value & OWNER;
+        let early = if mutated!(find_inside) { Some(inheritance.find(number)) } else { None };
+        // The graph is locked before the owner is looked up:
+        // - If the owner's exit comes first, `find` answers that the owner exits, or is gone.
+        // - If this lock comes first, the exit waits for it, and then finds the claim.
+        let waits = self.waits();
+        match early.unwrap_or_else(|| inheritance.find(number)) {
+            // A private word that names a thread of another space.
+            Owner::Outside(_) if key.is_private() => Err(Errno::EPERM.into()),
+            Owner::Thread(id) | Owner::Outside(id) => {
+                Ok(Attempt::Owned { owner: Thread { id, number }, settled: true, waits, beside: None })
+            }
+            // The owner is exiting: the caller waits for the end of that, with no lock held.
+            Owner::Exiting => Err(Stop::Exiting(number)),
+            Owner::Forbidden => Err(Errno::EPERM.into()),
+            // There is no such thread. If the word has changed, the owner's exit has marked it: the
+            // call begins again.
+            Owner::Nobody if self.host.load(address)? != value => Err(Stop::Changed),
+            // The word has not changed, and no exit will mark it.
+            Owner::Nobody => Err(Errno::ESRCH.into()),
+        }
     }
 
     /// Exchanges the word from `old` to `new`, or fails with [`Stop::Changed`].

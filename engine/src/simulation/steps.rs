@@ -8,7 +8,7 @@ use super::machine::{Machine, Next, Processor, Programs, Sent, State, Step};
 use super::memory::At;
 use super::path::Occupant;
 use super::setup::{PAGE, Page};
-use crate::{Access, Clock, Errno};
+use crate::{Access, Clock, Deadline, Errno};
 
 /// The answer to an access that faults.
 pub(crate) const FAULT: u64 = 1 << 32;
@@ -294,7 +294,6 @@ impl Machine {
     /// Serves a request that concerns the thread itself; `None`: [`perform`](Self::perform) serves
     /// it, or the rest of it.
     fn perform_thread(&self, state: &mut State, here: usize, thread: u8, request: Request, choice: u8) -> Option<u64> {
-        let model = self.setup.model;
         let runner = &mut state.threads[usize::from(thread)];
         match request {
             // Counted only: `perform` does the rest, in memory.
@@ -308,51 +307,51 @@ impl Machine {
             Request::Unpark { thread } => state.threads[usize::from(thread)].token = true,
             Request::Now { clock } => return Some(state.now + if clock == Clock::Realtime { 1 << 50 } else { 0 }),
             Request::Park { until } => {
-                match choice {
-                    UNPARKED => runner.token = false,
-                    // Time passes: the clock is at the deadline, at the least.
-                    TIMED_OUT => {
-                        let at = until.map_or(0, |until| match until.clock {
-                            Clock::Monotonic => until.at,
-                            Clock::Realtime => until.at.saturating_sub(1 << 50),
-                        });
-                        state.now = state.now.max(at);
-                    }
-                    _ => runner.signal = false,
-                }
+                end_park(state, thread, until, choice);
                 return Some(u64::from(choice));
             }
             Request::User { address, access } => {
-                let Some(at) = self.user(state, Some(thread), address, access) else { return Some(FAULT) };
-                return Some(match access {
-                    User::Load => u64::from(state.memory.load(here, at, choice, false)),
-                    User::Store(value) => {
-                        state.memory.store(model, here, at, value, false);
-                        0
-                    }
-                    User::Exchange { old, new } => {
-                        let was = state.memory.get(at);
-                        // Only an exchange that succeeds writes; a full fence is both.
-                        if was == old {
-                            state.memory.modify(model, here, at, new);
-                        }
-                        state.memory.fence(here);
-                        u64::from(was)
-                    }
-                });
+                let at = self.user(state, Some(thread), address, access);
+                return Some(at.map_or(FAULT, |at| self.access(state, here, at, access, choice)));
             }
             Request::FaultIn { address, access } => {
-                let fault = Some(u64::from(Errno::EFAULT.number()));
-                let Some((space, number, page)) = self.page(thread, address) else { return fault };
-                if access == Access::Write && !page.writable {
-                    return fault;
-                }
-                state.absent.retain(|absent| *absent != (space, number));
-                return Some(0);
+                let error = self.fault_in(state, thread, address, access).err();
+                return Some(error.map_or(0, |errno| u64::from(errno.number())));
             }
             _ => {}
         }
         None
+    }
+
+    /// Accesses a word of user memory; returns the value that was read, or 0 for a store.
+    fn access(&self, state: &mut State, here: usize, at: At, access: User, choice: u8) -> u64 {
+        let model = self.setup.model;
+        match access {
+            User::Load => u64::from(state.memory.load(here, at, choice, false)),
+            User::Store(value) => {
+                state.memory.store(model, here, at, value, false);
+                0
+            }
+            User::Exchange { old, new } => {
+                let was = state.memory.get(at);
+                // Only an exchange that succeeds writes; a full fence is both.
+                if was == old {
+                    state.memory.modify(model, here, at, new);
+                }
+                state.memory.fence(here);
+                u64::from(was)
+            }
+        }
+    }
+
+    /// Makes a page accessible that a thread's access found absent.
+    fn fault_in(&self, state: &mut State, thread: u8, address: u64, access: Access) -> Result<(), Errno> {
+        let (space, number, page) = self.page(thread, address).ok_or(Errno::EFAULT)?;
+        if access == Access::Write && !page.writable {
+            return Err(Errno::EFAULT);
+        }
+        state.absent.retain(|absent| *absent != (space, number));
+        Ok(())
     }
 
     /// Ends programs that have nothing more to do.
@@ -371,6 +370,23 @@ impl Machine {
     pub(crate) fn is_over(&self, state: &State) -> bool {
         let quiet = (0..state.processors.len()).all(|here| state.memory.is_drained(here));
         quiet && state.threads.iter().all(|runner| runner.ended.is_some())
+    }
+}
+
+/// Ends a thread's park for the reason that was chosen.
+fn end_park(state: &mut State, thread: u8, until: Option<Deadline>, choice: u8) {
+    let runner = &mut state.threads[usize::from(thread)];
+    match choice {
+        UNPARKED => runner.token = false,
+        // Time passes: the clock is at the deadline, at the least.
+        TIMED_OUT => {
+            let at = until.map_or(0, |until| match until.clock {
+                Clock::Monotonic => until.at,
+                Clock::Realtime => until.at.saturating_sub(1 << 50),
+            });
+            state.now = state.now.max(at);
+        }
+        _ => runner.signal = false,
     }
 }
 
