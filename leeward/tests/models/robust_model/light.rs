@@ -53,6 +53,18 @@ impl Machine<'_> {
 
     /// Pushes the states after one of the steps that other locks do not have.
     pub fn light_step(&self, state: &State, me: usize, into: &mut Vec<State>) {
+        match state.threads[me].at {
+            At::Stay | At::SayLeaving | At::LookWhoIsCounted | At::LookAtOwnWord | At::StoreFree | At::Quieten => {
+                self.own_step(state, me, into);
+            }
+            At::LookForFence | At::Fence(_) | At::SetFenced => self.fence_step(state, me, into),
+            At::Count | At::LookAtOwner | At::Nap | At::Uncount => self.sleeper_step(state, me, into),
+            other => unreachable!("{other:?} is a step of every lock"),
+        }
+    }
+
+    /// The owner says whether it stays or leaves, and unlocks by a store where it may.
+    fn own_step(&self, state: &State, me: usize, into: &mut Vec<State>) {
         let name = me as u8 + 1;
         let mut next = *state;
         let mine = &mut next.threads[me];
@@ -83,10 +95,40 @@ impl Machine<'_> {
                     (next.raised, next.fenced) = (false, false);
                 }
             }
+            other => unreachable!("{other:?} is no step of this function"),
+        }
+        into.push(next);
+    }
+
+    /// A sleeper counts itself, and checks whether the owner is leaving.
+    fn sleeper_step(&self, state: &State, me: usize, into: &mut Vec<State>) {
+        let mut next = *state;
+        let mine = &mut next.threads[me];
+        match mine.at {
             At::Count => {
                 (mine.at, mine.counted) = (At::LookForFence, true);
                 (next.count, next.raised) = (state.count + 1, true);
             }
+            At::LookAtOwner => {
+                mine.seen = !state.leaving || self.cut(Cut::LookAtOwner);
+                (mine.at, mine.found) = (self.mark(mine.found), Word::default());
+            }
+            // The time is up.
+            At::Nap => mine.at = At::Look,
+            At::Uncount => {
+                (mine.at, mine.counted, mine.seen) = (At::Stay, false, false);
+                next.count -= u8::from(state.threads[me].counted);
+            }
+            other => unreachable!("{other:?} is no step of this function"),
+        }
+        into.push(next);
+    }
+
+    /// A sleeper has every thread execute a heavy fence, unless that was done.
+    fn fence_step(&self, state: &State, me: usize, into: &mut Vec<State>) {
+        let mut next = *state;
+        let mine = &mut next.threads[me];
+        match mine.at {
             At::LookForFence if state.fenced || self.cut(Cut::Heavy) => mine.at = At::LookAtOwner,
             At::LookForFence if self.is_outside(me) => {
                 (mine.at, mine.found) = (self.mark(mine.found), Word::default());
@@ -114,17 +156,7 @@ impl Machine<'_> {
                 return;
             }
             At::SetFenced => (mine.at, next.fenced) = (At::LookAtOwner, true),
-            At::LookAtOwner => {
-                mine.seen = !state.leaving || self.cut(Cut::LookAtOwner);
-                (mine.at, mine.found) = (self.mark(mine.found), Word::default());
-            }
-            // The time is up.
-            At::Nap => mine.at = At::Look,
-            At::Uncount => {
-                (mine.at, mine.counted, mine.seen) = (At::Stay, false, false);
-                next.count -= u8::from(state.threads[me].counted);
-            }
-            _ => unreachable!("a step of every lock"),
+            other => unreachable!("{other:?} is no step of this function"),
         }
         into.push(next);
     }
