@@ -23,15 +23,15 @@ pub(super) struct Tree {
     lock: WriteLock,
 }
 
-/// What takes the place of a node: nothing, one node, or two.
+/// What takes the place of a node: nothing, one node (`left`), or two.
 pub(super) struct Change<Key> {
-    pub(super) first: Option<NonNull<Node>>,
-    /// The second node, and its least key.
-    pub(super) second: Option<(Slot<Key>, NonNull<Node>)>,
-    /// The least key of `first`, where it is another one than before.
-    pub(super) least: Option<Slot<Key>>,
-    /// True if there is less than before, so that a neighbour may have room for it.
-    pub(super) is_smaller: bool,
+    pub(super) left: Option<NonNull<Node>>,
+    /// The right one of two nodes, and the separator between them: its least key.
+    pub(super) right: Option<(Slot<Key>, NonNull<Node>)>,
+    /// The separator before `left`, where it is another one than before: the least key of `left`.
+    pub(super) new_separator: Option<Slot<Key>>,
+    /// True if entries or children were removed: the node may fit into a neighbour.
+    pub(super) has_shrunk: bool,
 }
 
 /// The number of nodes that one change unlinks, at most: two on each level, and a root.
@@ -58,17 +58,17 @@ impl Unlinked {
 impl<Key> Change<Key> {
     /// Returns true if one node takes the place of one.
     fn is_one(&self) -> bool {
-        self.first.is_some() && self.second.is_none()
+        self.left.is_some() && self.right.is_none()
     }
 
     /// Returns true if one node takes the place of one, and nothing else changes.
     #[inline]
     pub(super) fn is_simple(&self) -> bool {
-        self.is_one() && self.least.is_none() && !self.is_smaller
+        self.is_one() && self.new_separator.is_none() && !self.has_shrunk
     }
 
     pub(super) fn count(&self) -> usize {
-        usize::from(self.first.is_some()) + usize::from(self.second.is_some())
+        usize::from(self.left.is_some()) + usize::from(self.right.is_some())
     }
 
     /// Frees the new nodes, which readers cannot find.
@@ -76,7 +76,7 @@ impl<Key> Change<Key> {
     /// # Safety
     /// They are of this kind, and were not published.
     pub(super) unsafe fn free<K, V, S: Store<K, V, Key = Key>>(self) {
-        for node in self.first.into_iter().chain(self.second.map(|(_, node)| node)) {
+        for node in self.left.into_iter().chain(self.right.map(|(_, node)| node)) {
             // SAFETY: the caller's promise.
             unsafe { node::free::<K, V, S>(node) };
         }
@@ -136,7 +136,7 @@ impl Tree {
         match path {
             // SAFETY: the caller's promise; the path is linked, and the lock keeps it so.
             Some(path) => unsafe { self.splice::<K, V, S>(path, change, &mut unlinked, stock) },
-            None => path::set_root(&self.root, change.first),
+            None => path::set_root(&self.root, change.left),
         }
         // Relaxed: changed under the lock.
         self.len.store(self.len().wrapping_add_signed(more), Ordering::Relaxed);
@@ -170,21 +170,22 @@ impl Tree {
             // SAFETY: an inner node of this kind, which the lock keeps.
             let inner = unsafe { Inner::<K, V, S>::of(node) };
             let mut range = index..index + 1;
-            if change.is_smaller && change.is_one() {
+            if change.has_shrunk && change.is_one() {
                 // SAFETY: the change's node is new, and of this kind.
                 unsafe { merge(inner, &mut range, &mut change) };
             }
-            let is_kept = change.first == Some(old);
-            if range.len() == 1 && change.is_one() && (change.least.is_none() || range.start == 0) {
-                if let Some(new) = change.first.filter(|_| !is_kept) {
+            let is_kept = change.left == Some(old);
+            if range.len() == 1 && change.is_one() && (change.new_separator.is_none() || range.start == 0) {
+                if let Some(new) = change.left.filter(|_| !is_kept) {
                     inner.set_child(index, new);
                     unlinked.push(old);
                 }
-                if change.least.is_none() {
+                if change.new_separator.is_none() {
                     return;
                 }
                 // The separator before this subtree is further up.
-                change = Change { first: Some(node), second: None, least: change.least, is_smaller: false };
+                change =
+                    Change { left: Some(node), right: None, new_separator: change.new_separator, has_shrunk: false };
             } else {
                 range.clone().map(|index| inner.child(index)).filter(|_| !is_kept).for_each(|old| unlinked.push(old));
                 change = rebuild(inner, range, change, stock);
@@ -206,19 +207,19 @@ impl Tree {
         unlinked: &mut Unlinked,
         stock: &mut Stock<Inner<K, V, S>>,
     ) {
-        if change.first == Some(old) {
+        if change.left == Some(old) {
             return;
         }
-        let new = match (change.first, change.second) {
-            (Some(first), Some((least, second))) => {
+        let new = match (change.left, change.right) {
+            (Some(left), Some((separator, right))) => {
                 // SAFETY: a new node.
-                let level = unsafe { first.as_ref() }.level();
-                let mut root = Inner::<K, V, S>::new(stock.take(), level + 1, first);
-                root.push(least, second);
+                let level = unsafe { left.as_ref() }.level();
+                let mut root = Inner::<K, V, S>::new(stock.take(), level + 1, left);
+                root.push(separator, right);
                 Some(node::leak(root))
             }
             // SAFETY: a new node, of this kind.
-            (Some(first), None) => Some(unsafe { without_chain::<K, V, S>(first, stock) }),
+            (Some(left), None) => Some(unsafe { without_chain::<K, V, S>(left, stock) }),
             (None, _) => None,
         };
         path::set_root(&self.root, new);
@@ -274,7 +275,7 @@ unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>, stock: &mut S
 /// The change is one node, not published, that takes the place of `range`; all is of this kind, and
 /// the caller has the lock.
 unsafe fn merge<K, V, S: Store<K, V>>(inner: &Inner<K, V, S>, range: &mut Range<usize>, change: &mut Change<S::Key>) {
-    let Some(new) = change.first else { return };
+    let Some(new) = change.left else { return };
     // SAFETY: a new node.
     let len = unsafe { new.as_ref() }.len();
     // SAFETY: a linked node.
@@ -284,7 +285,7 @@ unsafe fn merge<K, V, S: Store<K, V>>(inner: &Inner<K, V, S>, range: &mut Range<
     }
     let index = range.start;
     if index > 0 && fits(index - 1) {
-        let separator = change.least.take().unwrap_or_else(|| inner.separator(index));
+        let separator = change.new_separator.take().unwrap_or_else(|| inner.separator(index));
         // SAFETY: nodes of this kind; the new one was not published, and has room.
         unsafe { node::prepend::<K, V, S>(new, inner.child(index - 1), separator) };
         range.start -= 1;
@@ -306,37 +307,37 @@ fn rebuild<K, V, S: Store<K, V>>(
     let total = inner.len() - range.len() + change.count();
     // Where all is appended at the end, as in order, nodes stay full.
     let is_at_end = range.end == inner.len();
-    let left = match total {
+    let left_len = match total {
         0..=CAPACITY => total,
         _ if is_at_end => total - CAPACITY.div_ceil(8),
         _ => total / 2,
     };
-    let mut least = None;
     let mut nodes: [Option<Box<Inner<K, V, S>>>; 2] = [None, None];
-    let mut middle = None;
+    // The separators before the two nodes.
+    let (mut new_separator, mut middle) = (None, None);
     let mut count = 0;
     let mut push = |separator: Option<Slot<S::Key>>, child| {
-        let node = &mut nodes[usize::from(count >= left)];
+        let node = &mut nodes[usize::from(count >= left_len)];
         match (node, separator) {
             (Some(node), Some(separator)) => node.push(separator, child),
             (node, separator) => {
                 *node = Some(Inner::new(stock.take(), inner.level(), child));
-                *(if count == 0 { &mut least } else { &mut middle }) = separator;
+                *(if count == 0 { &mut new_separator } else { &mut middle }) = separator;
             }
         }
         count += 1;
     };
     let separator = |index: usize| (index > 0).then(|| inner.separator(index));
     (0..range.start).for_each(|index| push(separator(index), inner.child(index)));
-    if let Some(first) = change.first {
-        push(change.least.or_else(|| separator(range.start)), first);
+    if let Some(left) = change.left {
+        push(change.new_separator.or_else(|| separator(range.start)), left);
     }
-    if let Some((least, second)) = change.second {
-        push(Some(least), second);
+    if let Some((separator, right)) = change.right {
+        push(Some(separator), right);
     }
     for index in range.end..inner.len() {
         push(separator(index), inner.child(index));
     }
-    let [first, second] = nodes.map(|node| node.map(node::leak));
-    Change { first, second: middle.zip(second), least, is_smaller: total < inner.len() }
+    let [left, right] = nodes.map(|node| node.map(node::leak));
+    Change { left, right: middle.zip(right), new_separator, has_shrunk: total < inner.len() }
 }

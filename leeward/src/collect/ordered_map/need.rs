@@ -22,29 +22,30 @@ pub(super) unsafe fn inner_nodes<K, V, S: Store<K, V>>(path: &Path, change: &Cha
     }
     let mut nodes = 0;
     // How many nodes take a child's place, whether they may be merged, how full the one is then at least,
-    // and whether it has another least key.
-    let (mut count, mut is_smaller, mut has_least) = (change.count(), change.is_smaller, change.least.is_some());
+    // and whether the separator before it is another one.
+    let (mut count, mut has_shrunk) = (change.count(), change.has_shrunk);
+    let mut has_separator = change.new_separator.is_some();
     // SAFETY: a new node.
-    let mut len = change.first.map_or(0, |first| unsafe { first.as_ref() }.len());
+    let mut len = change.left.map_or(0, |left| unsafe { left.as_ref() }.len());
     for level in (0..path.depth()).rev() {
         let (node, index) = path.inner(level);
         // SAFETY: an inner node of this kind, which lives until the section ends.
         let inner = unsafe { Inner::<K, V, S>::of(node) };
-        let may_merge = is_smaller && count == 1 && len < FEW;
-        if count == 1 && !may_merge && (!has_least || index == 0) {
+        let may_merge = has_shrunk && count == 1 && len < FEW;
+        if count == 1 && !may_merge && (!has_separator || index == 0) {
             // The node stays; what is above it changes only for a separator.
-            if !has_least {
+            if !has_separator {
                 break;
             }
-            is_smaller = false;
+            has_shrunk = false;
             continue;
         }
         let total = inner.len() - 1 + count;
         let made = total.div_ceil(CAPACITY);
         nodes += made;
         // (Where the first child goes, the next one's least key is the node's.)
-        has_least = index == 0 && (has_least || count == 0);
-        is_smaller = may_merge || total < inner.len();
+        has_separator = index == 0 && (has_separator || count == 0);
+        has_shrunk = may_merge || total < inner.len();
         len = total - usize::from(may_merge);
         count = made;
     }

@@ -100,7 +100,7 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
     pub(super) fn first(pair: Slots<K, V, S>) -> Result<Self, Stop> {
         let mut leaf = new_leaf::<K, V, S>()?;
         leaf.push(pair);
-        let change = Change { first: Some(node::leak(leaf)), second: None, least: None, is_smaller: false };
+        let change = Change { left: Some(node::leak(leaf)), right: None, new_separator: None, has_shrunk: false };
         Ok(Plan { change, more: 1, taken: None })
     }
 
@@ -111,34 +111,34 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
         pair: Slots<K, V, S>,
         is_last: bool,
     ) -> Result<Self, Stop> {
-        let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
+        let new_separator = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
         let total = leaf.len() + 1;
         // Where entries come in order, the leaves behind stay full.
-        let left = match total {
+        let left_len = match total {
             0..=CAPACITY => total,
             _ if is_last && index == leaf.len() => CAPACITY,
             _ => total / 2,
         };
-        let mut first = new_leaf::<K, V, S>()?;
-        let mut second = if left < total { Some(new_leaf::<K, V, S>()?) } else { None };
-        match &mut second {
-            Some(second) if index >= left => {
-                first.append(leaf, 0..left);
-                second.append(leaf, left..index);
-                second.push(pair);
-                second.append(leaf, index..leaf.len());
+        let mut left = new_leaf::<K, V, S>()?;
+        let mut right = if left_len < total { Some(new_leaf::<K, V, S>()?) } else { None };
+        match &mut right {
+            Some(right) if index >= left_len => {
+                left.append(leaf, 0..left_len);
+                right.append(leaf, left_len..index);
+                right.push(pair);
+                right.append(leaf, index..leaf.len());
             }
-            second => {
-                first.append(leaf, 0..index);
-                first.push(pair);
-                first.append(leaf, index..left - 1);
-                if let Some(second) = second {
-                    second.append(leaf, left - 1..leaf.len());
+            right => {
+                left.append(leaf, 0..index);
+                left.push(pair);
+                left.append(leaf, index..left_len - 1);
+                if let Some(right) = right {
+                    right.append(leaf, left_len - 1..leaf.len());
                 }
             }
         }
-        let second = second.map(|second| (second.pair(0).0, node::leak(second)));
-        let change = Change { first: Some(node::leak(first)), second, least, is_smaller: false };
+        let right = right.map(|right| (right.pair(0).0, node::leak(right)));
+        let change = Change { left: Some(node::leak(left)), right, new_separator, has_shrunk: false };
         Ok(Plan { change, more: 1, taken: None })
     }
 
@@ -149,13 +149,13 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
         pair: Slots<K, V, S>,
         reserves: bool,
     ) -> Result<Self, Stop> {
-        let least = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
+        let new_separator = (S::POINTS && index == 0).then(|| copy_of(&pair.0));
         let taken = Some(Out::of(leaf, index, reserves)?);
         let mut new = new_leaf::<K, V, S>()?;
         new.append(leaf, 0..index);
         new.push(pair);
         new.append(leaf, index + 1..leaf.len());
-        let change = Change { first: Some(node::leak(new)), second: None, least, is_smaller: false };
+        let change = Change { left: Some(node::leak(new)), right: None, new_separator, has_shrunk: false };
         Ok(Plan { change, more: 0, taken })
     }
 
@@ -164,9 +164,9 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
         let mut new = new_leaf::<K, V, S>()?;
         (0..leaf.len()).filter(|index| keeps(*index)).for_each(|index| new.push(leaf.pair(index)));
         let more = new.len() as isize - leaf.len() as isize;
-        let least = (S::POINTS && new.len() > 0 && !keeps(0)).then(|| new.pair(0).0);
-        let first = (new.len() > 0).then(|| node::leak(new));
-        Ok(Plan { change: Change { first, second: None, least, is_smaller: true }, more, taken: None })
+        let new_separator = (S::POINTS && new.len() > 0 && !keeps(0)).then(|| new.pair(0).0);
+        let left = (new.len() > 0).then(|| node::leak(new));
+        Ok(Plan { change: Change { left, right: None, new_separator, has_shrunk: true }, more, taken: None })
     }
 
     /// Plans a leaf without the entry at `index`.
