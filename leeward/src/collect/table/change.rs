@@ -19,16 +19,19 @@ pub(crate) enum Insertion {
     NoMemory,
 }
 
+/// The node is not in the table any more, so nothing was changed.
+pub(super) struct Absent;
+
 impl<N: Node> RawTable<N> {
     /// Calls `act` with the newest table, the index of the line of `hash`, and the line's word,
-    /// while it is locked. `act` returns the line's new word.
+    /// while it is locked. `act` returns the line's new word, or why nothing was changed.
     #[inline]
-    pub(super) fn locked<R>(
+    pub(super) fn locked<E>(
         &self,
         hash: u64,
         owner: &impl Owner,
-        act: impl FnOnce(&Table, usize, Tags) -> (Tags, R),
-    ) -> R {
+        act: impl FnOnce(&Table, usize, Tags) -> Result<Tags, E>,
+    ) -> Result<(), E> {
         self.inherited.check(|| self.repair());
         let mut table = self.table();
         loop {
@@ -36,9 +39,13 @@ impl<N: Node> RawTable<N> {
             let index = table.index(hash);
             // Refused: the line was moved after `advance` looked. The next table has it.
             let Ok(tags) = self.lock(table, index) else { continue };
-            let (tags, result) = act(table, index, tags);
-            self.publish(table, index, tags);
-            return result;
+            let changed = act(table, index, tags);
+            let word = match &changed {
+                Ok(new) => *new,
+                Err(_) => tags,
+            };
+            self.publish(table, index, word);
+            return changed.map(drop);
         }
     }
 
@@ -54,25 +61,22 @@ impl<N: Node> RawTable<N> {
             return Insertion::NoMemory;
         }
         let mut is_crowded = false;
-        let result = self.locked(hash, owner, |table, index, tags| {
+        let changed = self.locked(hash, owner, |table, index, tags| {
             // SAFETY: the caller's promise.
             if check!(map_insert_recheck, unsafe { has_unknown::<N>(table, index, tags, hash, seen) }) {
-                return (tags, Insertion::Unknown);
+                return Err(Insertion::Unknown);
             }
-            match put(table, index, tags, hash, raw(node)) {
-                Ok(new) => {
-                    // The line's own word stays as it was if an overflow line took the node.
-                    is_crowded = new == tags || new.has_overflow();
-                    (new, Insertion::Done)
-                }
-                Err(NoMemory) => (tags, Insertion::NoMemory),
-            }
+            let new = put(table, index, tags, hash, raw(node)).map_err(|NoMemory| Insertion::NoMemory)?;
+            // The line's own word stays as it was if an overflow line took the node.
+            is_crowded = new == tags || new.has_overflow();
+            Ok(new)
         });
-        if result == Insertion::Done {
-            let count = self.counts.add();
-            self.after_insertion(count, is_crowded);
+        if let Err(why) = changed {
+            return why;
         }
-        result
+        let count = self.counts.add();
+        self.after_insertion(count, is_crowded);
+        Insertion::Done
     }
 
     /// Puts a node into the place of another. Returns false if that is not there any more.
@@ -87,15 +91,14 @@ impl<N: Node> RawTable<N> {
     pub(crate) unsafe fn replace(&self, old: NonNull<N>, new: NonNull<N>, owner: &impl Owner) -> bool {
         // SAFETY: the caller's promise.
         let hash = unsafe { common_hash(old, new) };
-        self.locked(hash, owner, |table, index, tags| {
-            let place = locate(table, index, tags, hash, old);
-            if let Some((line, _, slot)) = place {
-                // The tag, which is of the hash, stays: one store, between whose two values a reader
-                // finds the one node or the other.
-                line.set(slot, raw(new));
-            }
-            (tags, place.is_some())
-        })
+        let changed = self.locked(hash, owner, |table, index, tags| {
+            let Some((line, _, slot)) = locate(table, index, tags, hash, old) else { return Err(Absent) };
+            // The tag, which is of the hash, stays: one store, between whose two values a reader
+            // finds the one node or the other.
+            line.set(slot, raw(new));
+            Ok(tags)
+        });
+        changed.is_ok()
     }
 
     /// Removes a node. Returns false if it is not there any more.
@@ -105,20 +108,26 @@ impl<N: Node> RawTable<N> {
     pub(crate) unsafe fn remove(&self, node: NonNull<N>, owner: &impl Owner) -> bool {
         // SAFETY: the caller's promise.
         let hash = unsafe { node.as_ref() }.hash();
-        let is_removed = self.locked(hash, owner, |table, index, tags| {
-            let Some((line, word, slot)) = locate(table, index, tags, hash, node) else { return (tags, false) };
+        let changed = self.locked(hash, owner, |table, index, tags| {
+            let Some((line, word, slot)) = locate(table, index, tags, hash, node) else { return Err(Absent) };
             // The table's own line is published by the unlock; an overflow line has a word of its own.
             if core::ptr::eq(line, table.line(hash)) {
-                return (tags.without(slot), true);
+                return Ok(tags.without(slot));
             }
             line.publish(word.without(slot));
-            (tags, true)
+            Ok(tags)
         });
-        if is_removed {
+        self.note_removal(changed)
+    }
+
+    /// Counts a removal, if there was one; then the table may shrink. Returns true if there was one.
+    #[inline]
+    pub(super) fn note_removal(&self, changed: Result<(), Absent>) -> bool {
+        if changed.is_ok() {
             let count = self.counts.subtract();
             self.after_removal(count);
         }
-        is_removed
+        changed.is_ok()
     }
 }
 

@@ -23,7 +23,7 @@
 
 use core::ptr::{self, NonNull};
 
-use super::change::common_hash;
+use super::change::{Absent, common_hash};
 use super::find::Looked;
 use super::limits::Limits;
 use super::line::{Line, Tags};
@@ -148,10 +148,11 @@ impl<N: Linked> RawTable<N> {
         owner: &impl Owner,
         add: impl FnOnce(&Table, usize, Tags) -> Result<Option<Tags>, Insertion>,
     ) -> Result<(), Insertion> {
-        let is_crowded = self.locked(hash, owner, |table, index, tags| match add(table, index, tags) {
-            Ok(None) => (tags, Ok(false)),
-            Ok(Some(new)) => (new, Ok(new == tags || new.has_overflow())),
-            Err(why) => (tags, Err(why)),
+        let mut is_crowded = false;
+        self.locked(hash, owner, |table, index, tags| {
+            let Some(new) = add(table, index, tags)? else { return Ok(tags) };
+            is_crowded = new == tags || new.has_overflow();
+            Ok(new)
         })?;
         let count = self.counts.add();
         self.after_insertion(count, is_crowded);
@@ -171,14 +172,15 @@ impl<N: Linked> RawTable<N> {
         let this = unsafe { old.as_ref() };
         // SAFETY: as above.
         let hash = unsafe { common_hash(old, new) };
-        self.locked(hash, owner, |table, index, tags| {
+        let changed = self.locked(hash, owner, |table, index, tags| {
             // SAFETY: the line is locked.
-            let Some(place) = (unsafe { place_of(table, index, tags, old) }) else { return (tags, false) };
+            let Some(place) = (unsafe { place_of(table, index, tags, old) }) else { return Err(Absent) };
             // SAFETY: the node is the caller's.
             unsafe { new.as_ref() }.link().prepare(place.next);
             step!(cmap_replace_marks, this.link().replace_by(new));
-            (place.lead_to(table, index, tags, new.as_ptr()), true)
-        })
+            Ok(place.lead_to(table, index, tags, new.as_ptr()))
+        });
+        changed.is_ok()
     }
 
     /// Removes a node. Returns false if it is not in the table any more.
@@ -189,17 +191,13 @@ impl<N: Linked> RawTable<N> {
     pub(crate) unsafe fn remove_linked(&self, node: NonNull<N>, owner: &impl Owner) -> bool {
         // SAFETY: the caller's promise.
         let this = unsafe { node.as_ref() };
-        let is_removed = self.locked(this.hash(), owner, |table, index, tags| {
+        let changed = self.locked(this.hash(), owner, |table, index, tags| {
             // SAFETY: the line is locked.
-            let Some(place) = (unsafe { place_of(table, index, tags, node) }) else { return (tags, false) };
+            let Some(place) = (unsafe { place_of(table, index, tags, node) }) else { return Err(Absent) };
             step!(cmap_remove_marks, this.link().remove(place.next));
-            (place.lead_to(table, index, tags, place.next), true)
+            Ok(place.lead_to(table, index, tags, place.next))
         });
-        if is_removed {
-            let count = self.counts.subtract();
-            self.after_removal(count);
-        }
-        is_removed
+        self.note_removal(changed)
     }
 }
 
