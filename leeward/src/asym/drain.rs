@@ -5,7 +5,7 @@
 //! I). So every thread that is inside is seen, and threads that come later announce themselves for
 //! an instant only.
 
-use super::slots::Slot;
+use super::slots::AsymSlot;
 use crate::fence;
 use crate::futex::{Private, Timeout, Wait};
 use crate::mutant::{check, mutated};
@@ -13,7 +13,7 @@ use crate::raw::spin_budget::SpinBudget;
 
 /// Waits until no slot holds the lock any more. Returns true then, or false if `timeout` comes
 /// first. `slots` gives the same slots each time.
-pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
+pub(super) fn wait<'a, S: Iterator<Item = &'a AsymSlot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
     if mutated!(asym_no_wait) {
         return true;
     }
@@ -28,7 +28,7 @@ pub(super) fn wait<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: 
 
 #[cold]
 #[inline(never)]
-fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
+fn sleep<'a, S: Iterator<Item = &'a AsymSlot>>(slots: impl Fn() -> S, id: u64, timeout: Timeout) -> bool {
     ask(slots().filter(|slot| slot.is_held_for(id)), id);
     for slot in slots() {
         while slot.is_held_for(id) {
@@ -50,7 +50,7 @@ fn sleep<'a, S: Iterator<Item = &'a Slot>>(slots: impl Fn() -> S, id: u64, timeo
 
 /// Asks the threads of `slots` to wake us, so that each notices the request or is seen to have
 /// left.
-fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
+fn ask<'a>(slots: impl Iterator<Item = &'a AsymSlot>, id: u64) {
     let mut asked = false;
     for slot in slots {
         asked = true;
@@ -58,7 +58,7 @@ fn ask<'a>(slots: impl Iterator<Item = &'a Slot>, id: u64) {
     }
     if check!(asym_heavy_before_sleep, asked) {
         // Pairs H and J, heavy half: the request is stored before our next look at the slot.
-        // Partner: the light fence in `Slot::leave`.
+        // Partner: the light fence in `AsymSlot::leave`.
         // - If the thread's store comes first, our recheck sees that it left.
         // - If this fence comes first, the thread sees the request when it leaves, and wakes us.
         fence::heavy_or_abort();

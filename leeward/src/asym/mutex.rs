@@ -10,7 +10,7 @@ use core::ptr;
 
 use super::account::Account;
 use super::lock_id::LockId;
-use super::slots::{Block, Slot};
+use super::slots::{AsymSlot, Block};
 use super::{drain, local};
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::fence;
@@ -135,7 +135,7 @@ impl RawMutex {
 
     /// Enters by `slot`, which is the block's first and free, if the block's thread is the owner.
     #[inline(always)]
-    fn enter(&self, block: &Block, slot: &Slot) -> bool {
+    fn enter(&self, block: &Block, slot: &AsymSlot) -> bool {
         // Pair I, light half, in `announce`: the slot is stored before the look at `owner`.
         // Partner: the heavy fence in `revoke`.
         // - If our store comes first, the revoker sees the slot and waits for us.

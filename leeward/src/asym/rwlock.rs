@@ -12,7 +12,7 @@ use super::account::Account;
 use super::chance::DRAWN_IN;
 use super::local;
 use super::lock_id::LockId;
-use super::slots::{Block, Left, Slot};
+use super::slots::{AsymSlot, Block, Left};
 use crate::atomic::{AtomicU64, Ordering, const_fn};
 use crate::fence;
 use crate::futex::{Deadline, Private, Timeout};
@@ -178,7 +178,7 @@ impl RawRwLock {
 
     /// Enters by `slot`, which is free, if the lock is open still. It was, as `id` says, its own.
     #[inline(always)]
-    fn enter(&self, slot: &Slot, id: u64) -> bool {
+    fn enter(&self, slot: &AsymSlot, id: u64) -> bool {
         // Pair G, light half, in `announce`. Partners: the heavy fences in `close` and `revoke`.
         // - If our store comes first, the writer's scan sees the slot and waits for us.
         // - If the heavy fence comes first, we see the lock closed, retreat, and take the ordinary
@@ -196,7 +196,7 @@ impl RawRwLock {
     /// Enters by the ordinary lock, if no writer is in the way, and notes that in `slot`, the
     /// block's first, which is free.
     #[inline]
-    fn enter_closed(&self, block: &Block, slot: &Slot) -> bool {
+    fn enter_closed(&self, block: &Block, slot: &AsymSlot) -> bool {
         let Some(id) = self.id.given() else { return false };
         if !self.lock.enter_at_once() {
             return false;
@@ -348,7 +348,7 @@ impl RawRwLock {
     /// Unlocks the lock for reading, where the thread's first slot does not say that it entered by
     /// that.
     #[inline]
-    fn unlock_shared_closed(&self, slot: &Slot) -> bool {
+    fn unlock_shared_closed(&self, slot: &AsymSlot) -> bool {
         if !slot.is_simply_ordinary(self.id.get()) {
             return self.unlock_shared_slow();
         }
@@ -400,7 +400,7 @@ impl RawRwLock {
     }
 }
 
-pub(super) fn every_slot() -> impl Iterator<Item = &'static Slot> {
+pub(super) fn every_slot() -> impl Iterator<Item = &'static AsymSlot> {
     local::blocks().slots().flat_map(|block| block.slots())
 }
 

@@ -53,7 +53,7 @@ pub(super) enum Left {
 /// | `more` | its thread | guards beyond the first |
 /// | `waited` | a writer sets, its thread clears | not 0: a writer sleeps here until the slot is left (its `token`) |
 #[repr(C)]
-pub(super) struct Slot {
+pub(super) struct AsymSlot {
     lock: AtomicU64,
     more: AtomicU64,
     waited: AtomicU32,
@@ -61,10 +61,10 @@ pub(super) struct Slot {
 
 /// The view of the slot's own thread. Only that thread writes `lock` and `more`, so its loads of
 /// them are relaxed.
-impl Slot {
+impl AsymSlot {
     const_fn! {
-        fn new(lock: u64) -> Slot {
-            Slot { lock: AtomicU64::new(lock), more: AtomicU64::new(0), waited: AtomicU32::new(0) }
+        fn new(lock: u64) -> AsymSlot {
+            AsymSlot { lock: AtomicU64::new(lock), more: AtomicU64::new(0), waited: AtomicU32::new(0) }
         }
     }
 
@@ -191,7 +191,7 @@ impl Slot {
 }
 
 /// The writer's view.
-impl Slot {
+impl AsymSlot {
     /// Returns true if the thread is inside of the lock, or is about to check whether it may enter.
     /// Readers by the ordinary lock do not count: the caller has that lock. (No mutant shows that
     /// `ORDINARY` is needed: a slot gets it after its thread has the ordinary lock and loses it
@@ -233,25 +233,25 @@ const fn token(id: u64) -> u32 {
 /// | field | written by | meaning |
 /// |---|---|---|
 /// | `chance` | its thread | which ordinary reads are counted |
-/// | `slots` | its thread | see [`Slot`]; the first is the one that the fast paths use |
+/// | `slots` | its thread | see [`AsymSlot`]; the first is the one that the fast paths use |
 /// | `owner` | the registry, its thread | 0: free; 1: its thread exited inside of a lock; else the thread's id |
 #[repr(C, align(128))]
 pub(super) struct Block {
     chance: Chance,
-    slots: [Slot; SLOTS],
+    slots: [AsymSlot; SLOTS],
     owner: AtomicU64,
 }
 
 #[cfg(not(leeward_loom))]
 macro_rules! all {
     ($lock:expr) => {
-        [const { Slot::new($lock) }; SLOTS]
+        [const { AsymSlot::new($lock) }; SLOTS]
     };
 }
 #[cfg(leeward_loom)]
 macro_rules! all {
     ($lock:expr) => {
-        core::array::from_fn(|_| Slot::new($lock))
+        core::array::from_fn(|_| AsymSlot::new($lock))
     };
 }
 
@@ -272,11 +272,11 @@ impl Block {
 
     /// Returns the slot that the fast paths use.
     #[inline(always)]
-    pub(super) fn first(&self) -> &Slot {
+    pub(super) fn first(&self) -> &AsymSlot {
         &self.slots[0]
     }
 
-    pub(super) fn slots(&self) -> core::slice::Iter<'_, Slot> {
+    pub(super) fn slots(&self) -> core::slice::Iter<'_, AsymSlot> {
         self.slots.iter()
     }
 }
@@ -284,12 +284,12 @@ impl Block {
 /// The view of the block's own thread.
 impl Block {
     /// Returns the slot by which the thread is inside of the lock.
-    pub(super) fn find(&self, id: u64) -> Option<&Slot> {
+    pub(super) fn find(&self, id: u64) -> Option<&AsymSlot> {
         self.slots.iter().find(|slot| slot.is(id))
     }
 
     /// Returns a slot that is not in use.
-    pub(super) fn unused(&self) -> Option<&Slot> {
+    pub(super) fn unused(&self) -> Option<&AsymSlot> {
         self.slots.iter().find(|slot| slot.is_free())
     }
 
@@ -363,7 +363,7 @@ impl Block {
     }
 }
 
-impl registry::Slot for Block {
+impl registry::RegistrySlot for Block {
     #[cfg(not(leeward_loom))]
     #[allow(clippy::declare_interior_mutable_const)]
     const NEW: Block = Block::new();

@@ -175,7 +175,7 @@ impl<T: Send + 'static> Cell<T> {
 
     /// Publishes a node or null, and returns the old value.
     fn swap(&self, new: *mut Node<T>) -> Option<Retired<T>> {
-        // Release: the node is whole for who loads it; partner: the acquire in `Slot::protect`.
+        // Release: the node is whole for who loads it; partner: the acquire in `HazardSlot::protect`.
         // Acquire: the old node is whole for us.
         let old = self.node.swap(new, Ordering::AcqRel);
         // SAFETY: a node of this cell, which the exchange unlinked for us alone.

@@ -73,7 +73,7 @@ fn read(hazard: &mut HazardPointer) {
 fn replace() {
     // Relaxed: the only updater's own store.
     let old = SOURCE.load(Ordering::Relaxed);
-    // Release: partner of the acquire in `Slot::protect`.
+    // Release: partner of the acquire in `HazardSlot::protect`.
     SOURCE.store(Object::new(), Ordering::Release);
     // SAFETY: unlinked, and nobody else's.
     unsafe { retire_raw(NonNull::new(old).unwrap().cast(), Object::end) };

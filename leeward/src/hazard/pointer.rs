@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::cell::Cell;
 use super::node::Node;
-use super::slot::Slot;
+use super::slot::HazardSlot;
 use super::state::state;
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::mutant::step;
@@ -59,7 +59,7 @@ impl core::error::Error for NoMemory {}
 /// - `protect` borrows it, so that the object cannot be used after `reset_protection`.
 #[must_use = "a hazard pointer protects only while it lives"]
 pub struct HazardPointer {
-    slot: &'static Slot,
+    slot: &'static HazardSlot,
 }
 
 impl HazardPointer {
@@ -200,7 +200,7 @@ impl HazardPointer {
     /// As [`protect`](Self::protect).
     #[inline]
     pub fn protect_raw<T>(&mut self, source: &AtomicPtr<T>) -> *mut T {
-        // Relaxed: the load of `Slot::protect` counts.
+        // Relaxed: the load of `HazardSlot::protect` counts.
         let mut seen = source.load(Ordering::Relaxed);
         loop {
             match self.slot.protect(seen, source) {

@@ -8,7 +8,7 @@
 use core::ptr::NonNull;
 
 use super::list::Chain;
-use super::slot::Slot;
+use super::slot::HazardSlot;
 use super::state::{State, state, watch};
 use super::turn::Turn;
 use crate::atomic::outside_model;
@@ -125,7 +125,7 @@ fn reclaim_if(again: fn(&State) -> bool) -> usize {
 /// Executes the heavy fence between the unlinking of a batch and the scan. Returns false if none is
 /// possible: then nothing may be freed.
 fn fence() -> bool {
-    // Pair N, heavy half. Partner: the light fence in `Slot::protect`.
+    // Pair N, heavy half. Partner: the light fence in `HazardSlot::protect`.
     // - If the reader's store comes first, the scan sees the hazard and keeps the object.
     // - If this fence comes first, the reader sees that the object was unlinked, and tries again.
     mutated!(hazard_heavy) || fence::try_heavy().is_ok()
@@ -171,7 +171,7 @@ impl Batch {
     }
 
     /// Keeps the object that a slot names, if it is in the batch.
-    fn keep(&mut self, slot: &Slot) {
+    fn keep(&mut self, slot: &HazardSlot) {
         let named = slot.names();
         if named.is_null() {
             return;

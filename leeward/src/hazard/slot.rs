@@ -19,15 +19,15 @@ const UNOWNED: u32 = 0;
 /// | `hazard` | the hazard pointer's user | null, or the address of an object that must not be freed |
 /// | `owner` | the registry | 0: free; 1: a hazard pointer has the slot |
 #[repr(C, align(128))]
-pub(super) struct Slot {
+pub(super) struct HazardSlot {
     hazard: AtomicPtr<()>,
     owner: AtomicU32,
 }
 
-impl Slot {
+impl HazardSlot {
     const_fn! {
-        fn new() -> Slot {
-            Slot { hazard: AtomicPtr::new(ptr::null_mut()), owner: AtomicU32::new(UNOWNED) }
+        fn new() -> HazardSlot {
+            HazardSlot { hazard: AtomicPtr::new(ptr::null_mut()), owner: AtomicU32::new(UNOWNED) }
         }
     }
 
@@ -68,13 +68,13 @@ impl Slot {
     }
 }
 
-impl registry::Slot for Slot {
+impl registry::RegistrySlot for HazardSlot {
     #[cfg(not(leeward_loom))]
     #[allow(clippy::declare_interior_mutable_const)]
-    const NEW: Slot = Slot::new();
+    const NEW: HazardSlot = HazardSlot::new();
 
-    fn fresh() -> Slot {
-        Slot::new()
+    fn fresh() -> HazardSlot {
+        HazardSlot::new()
     }
 
     fn is_free(&self) -> bool {

@@ -3,7 +3,7 @@
 use core::sync::atomic::AtomicUsize;
 
 use super::list::List;
-use super::slot::Slot;
+use super::slot::HazardSlot;
 use crate::atomic::{Ordering, const_fn};
 use crate::mutant::step;
 use crate::process::fork::{self, Hook, Watched};
@@ -11,7 +11,7 @@ use crate::registry::Registry;
 
 /// The state of all hazard pointers of the process, which is a static.
 pub(super) struct State {
-    pub(super) slots: Registry<Slot>,
+    pub(super) slots: Registry<HazardSlot>,
     pub(super) list: List,
     /// The number of retired objects from which on a thread that retires asks for a heavy fence
     /// again, since the last one was refused; 0: it was not. Core's atomic: it orders nothing, so

@@ -6,13 +6,13 @@ use std::vec::Vec;
 
 use loom::thread;
 
-use super::{Registry, Slot};
+use super::{Registry, RegistrySlot};
 use crate::atomic::AtomicU64;
 use crate::models;
 
 struct Owned(AtomicU64);
 
-impl Slot for Owned {
+impl RegistrySlot for Owned {
     fn fresh() -> Owned {
         Owned(AtomicU64::new(0))
     }

@@ -19,7 +19,7 @@ mod loom_tests;
 mod tests;
 
 /// An element of a registry: the words of one thread.
-pub(crate) trait Slot: Sized {
+pub(crate) trait RegistrySlot: Sized {
     /// A free slot, as a constant.
     #[cfg(not(leeward_loom))]
     const NEW: Self;
@@ -47,7 +47,7 @@ const BLOCKS: usize = if IS_MODEL { 1 } else { 24 };
 const INDEX: u64 = u32::MAX as u64;
 
 /// All slots of one domain, or of all asymmetric locks.
-pub(crate) struct Registry<S: Slot> {
+pub(crate) struct Registry<S: RegistrySlot> {
     inline: [S; INLINE],
     blocks: [AtomicPtr<S>; BLOCKS],
     /// An index above that of every slot that was ever claimed. Never decreases.
@@ -66,7 +66,7 @@ pub(crate) struct Registry<S: Slot> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-impl<S: Slot> Registry<S> {
+impl<S: RegistrySlot> Registry<S> {
     #[cfg(not(leeward_loom))]
     pub(crate) const fn new() -> Registry<S> {
         Registry {
@@ -228,7 +228,7 @@ impl<S: Slot> Registry<S> {
 }
 
 /// Only tests drop registries: a domain's is a static.
-impl<S: Slot> Drop for Registry<S> {
+impl<S: RegistrySlot> Drop for Registry<S> {
     fn drop(&mut self) {
         for (index, place) in self.blocks.iter().enumerate() {
             // Relaxed: the caller has the registry alone.
@@ -248,7 +248,7 @@ const fn length(block: usize) -> usize {
 }
 
 /// Allocates a block of free slots. Returns `None` where there is no memory.
-fn allocate<S: Slot>(length: usize) -> Option<*mut S> {
+fn allocate<S: RegistrySlot>(length: usize) -> Option<*mut S> {
     const { assert!(align_of::<S>() <= 4096) };
     let slots = process::map(length * size_of::<S>())?.cast::<S>();
     for index in 0..length {
@@ -264,7 +264,7 @@ fn allocate<S: Slot>(length: usize) -> Option<*mut S> {
 ///
 /// # Safety
 /// `allocate` made it with that length, and no other thread has it.
-unsafe fn deallocate<S: Slot>(slots: *mut S, length: usize) {
+unsafe fn deallocate<S: RegistrySlot>(slots: *mut S, length: usize) {
     let Some(memory) = NonNull::new(slots) else { return };
     // SAFETY: the caller's promise. Slots of models own memory.
     unsafe { core::ptr::slice_from_raw_parts_mut(slots, length).drop_in_place() };

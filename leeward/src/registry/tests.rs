@@ -5,7 +5,7 @@ use std::boxed::Box;
 use std::sync::Mutex;
 use std::vec::Vec;
 
-use super::{Registry, Slot};
+use super::{Registry, RegistrySlot};
 
 /// A slot that lets the test act while it is claimed.
 struct Stepped(AtomicU64);
@@ -13,7 +13,7 @@ struct Stepped(AtomicU64);
 /// A step that runs within the next claim, before the claim is decided.
 static MEANWHILE: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-impl Slot for Stepped {
+impl RegistrySlot for Stepped {
     #[allow(clippy::declare_interior_mutable_const)]
     const NEW: Stepped = Stepped(AtomicU64::new(0));
 

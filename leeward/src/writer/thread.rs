@@ -7,7 +7,7 @@ use crate::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::process::fork::{self, Hook, Watched};
 use crate::process::local::{Word, exit, word};
 use crate::process::thread;
-use crate::registry::{Registry, Slot};
+use crate::registry::{Registry, RegistrySlot};
 
 /// An index that a thread may have.
 struct Writer {
@@ -29,7 +29,7 @@ impl Writer {
     }
 }
 
-impl Slot for Writer {
+impl RegistrySlot for Writer {
     #[allow(clippy::declare_interior_mutable_const)]
     const NEW: Writer = Writer::none();
 

@@ -11,7 +11,7 @@ use super::lock::WriteLock;
 use super::memory::Stock;
 use super::node::{self, CAPACITY, FEW, Inner, MERGED, Node};
 use super::path::{self, Path};
-use super::store::{Slot, Store};
+use super::store::{Store, TreeSlot};
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
 use crate::mutant::check;
 
@@ -27,9 +27,9 @@ pub(super) struct Tree {
 pub(super) struct Change<Key> {
     pub(super) left: Option<NonNull<Node>>,
     /// The right one of two nodes, and the separator between them: its least key.
-    pub(super) right: Option<(Slot<Key>, NonNull<Node>)>,
+    pub(super) right: Option<(TreeSlot<Key>, NonNull<Node>)>,
     /// The separator before `left`, where it is another one than before: the least key of `left`.
-    pub(super) new_separator: Option<Slot<Key>>,
+    pub(super) new_separator: Option<TreeSlot<Key>>,
     /// True if entries or children were removed: the node may fit into a neighbour.
     pub(super) has_shrunk: bool,
 }
@@ -316,7 +316,7 @@ fn rebuild<K, V, S: Store<K, V>>(
     // The separators before the two nodes.
     let (mut new_separator, mut middle) = (None, None);
     let mut count = 0;
-    let mut push = |separator: Option<Slot<S::Key>>, child| {
+    let mut push = |separator: Option<TreeSlot<S::Key>>, child| {
         let node = &mut nodes[usize::from(count >= left_len)];
         match (node, separator) {
             (Some(node), Some(separator)) => node.push(separator, child),

@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use super::memory::try_uninit;
-use super::store::{Slot, Store, copy_of};
+use super::store::{Store, TreeSlot, copy_of};
 use crate::atomic::{AtomicPtr, AtomicU32, IS_MODEL, Ordering};
 use crate::collect::backend::Link;
 use crate::mutant::order;
@@ -66,8 +66,8 @@ impl Node {
 #[repr(C)]
 pub(super) struct Leaf<K, V, S: Store<K, V>> {
     node: Node,
-    keys: [Slot<S::Key>; CAPACITY],
-    values: [Slot<S::Value>; CAPACITY],
+    keys: [TreeSlot<S::Key>; CAPACITY],
+    values: [TreeSlot<S::Value>; CAPACITY],
 }
 
 /// A node above others: children, one at least, and between each two of them the least key of the
@@ -76,7 +76,7 @@ pub(super) struct Leaf<K, V, S: Store<K, V>> {
 pub(super) struct Inner<K, V, S: Store<K, V>> {
     node: Node,
     /// Before each child but the first: the separator at `i - 1` stands before child `i`.
-    separators: [Slot<S::Key>; CAPACITY],
+    separators: [TreeSlot<S::Key>; CAPACITY],
     children: [AtomicPtr<Node>; CAPACITY],
 }
 
@@ -86,7 +86,10 @@ pub(super) struct Inner<K, V, S: Store<K, V>> {
 /// # Safety
 /// As for `Store::key`, of those slots.
 #[inline(always)]
-unsafe fn not_greater<K: Borrow<Q>, V, S: Store<K, V>, Q: Ord + ?Sized>(slots: &[Slot<S::Key>], wanted: &Q) -> usize {
+unsafe fn not_greater<K: Borrow<Q>, V, S: Store<K, V>, Q: Ord + ?Sized>(
+    slots: &[TreeSlot<S::Key>],
+    wanted: &Q,
+) -> usize {
     // SAFETY: the caller's promise.
     slots.partition_point(|slot| unsafe { S::key(slot) }.borrow() <= wanted)
 }
@@ -140,7 +143,7 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
     }
 
     /// Returns the slots of the pair at `index`.
-    pub(super) fn pair(&self, index: usize) -> (Slot<S::Key>, Slot<S::Value>) {
+    pub(super) fn pair(&self, index: usize) -> (TreeSlot<S::Key>, TreeSlot<S::Value>) {
         (copy_of(&self.keys[index]), copy_of(&self.values[index]))
     }
 
@@ -197,7 +200,7 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
     }
 
     /// Appends a packed pair.
-    pub(super) fn push(&mut self, (key, value): (Slot<S::Key>, Slot<S::Value>)) {
+    pub(super) fn push(&mut self, (key, value): (TreeSlot<S::Key>, TreeSlot<S::Value>)) {
         let index = self.len();
         self.keys[index] = key;
         self.values[index] = value;
@@ -255,7 +258,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     }
 
     /// Returns the separator before a child other than the first.
-    pub(super) fn separator(&self, child: usize) -> Slot<S::Key> {
+    pub(super) fn separator(&self, child: usize) -> TreeSlot<S::Key> {
         copy_of(&self.separators[child - 1])
     }
 
@@ -273,7 +276,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     }
 
     /// Puts all children of another node before the own ones. `separator` is the own least key.
-    fn prepend(&mut self, from: &Self, separator: Slot<S::Key>) {
+    fn prepend(&mut self, from: &Self, separator: TreeSlot<S::Key>) {
         let (len, count) = (self.len(), from.len());
         self.separators[..len + count - 1].rotate_right(count);
         (1..count).for_each(|child| self.separators[child - 1] = from.separator(child));
@@ -288,7 +291,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     }
 
     /// Appends a child, with the separator before it.
-    pub(super) fn push(&mut self, separator: Slot<S::Key>, child: NonNull<Node>) {
+    pub(super) fn push(&mut self, separator: TreeSlot<S::Key>, child: NonNull<Node>) {
         let index = self.len();
         self.separators[index - 1] = separator;
         // Relaxed: the node is no one else's yet.
@@ -301,7 +304,11 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
 ///
 /// # Safety
 /// Both are of this kind and of one level, and live; `node` is the caller's alone, and has room.
-pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(node: NonNull<Node>, left: NonNull<Node>, separator: Slot<S::Key>) {
+pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(
+    node: NonNull<Node>,
+    left: NonNull<Node>,
+    separator: TreeSlot<S::Key>,
+) {
     // SAFETY: the caller's promise.
     if unsafe { left.as_ref() }.level() == 0 {
         // SAFETY: a leaf of this kind.
@@ -320,7 +327,11 @@ pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(node: NonNull<Node>, left: No
 ///
 /// # Safety
 /// As for `prepend`.
-pub(super) unsafe fn append<K, V, S: Store<K, V>>(node: NonNull<Node>, separator: Slot<S::Key>, right: NonNull<Node>) {
+pub(super) unsafe fn append<K, V, S: Store<K, V>>(
+    node: NonNull<Node>,
+    separator: TreeSlot<S::Key>,
+    right: NonNull<Node>,
+) {
     // SAFETY: the caller's promise.
     if unsafe { right.as_ref() }.level() == 0 {
         // SAFETY: a leaf of this kind.
@@ -365,7 +376,7 @@ pub(super) unsafe fn free<K, V, S: Store<K, V>>(node: NonNull<Node>) {
 /// The nodes and their entries are the caller's alone, and of this kind.
 pub(super) unsafe fn take_apart<K, V, S: Store<K, V>>(
     node: NonNull<Node>,
-    each: &mut impl FnMut(Slot<S::Key>, Slot<S::Value>),
+    each: &mut impl FnMut(TreeSlot<S::Key>, TreeSlot<S::Value>),
 ) {
     // SAFETY: the caller's promise.
     if unsafe { node.as_ref() }.level() == 0 {

@@ -6,12 +6,12 @@ use core::mem::ManuallyDrop;
 
 use super::edit::Change;
 use super::node::{self, CAPACITY, Leaf};
-use super::store::{Slot, Store, copy_of};
+use super::store::{Store, TreeSlot, copy_of};
 use super::waste::Apart;
 use crate::mutant::check;
 
 /// The slots of a pair.
-pub(super) type Slots<K, V, S> = (Slot<<S as Store<K, V>>::Key>, Slot<<S as Store<K, V>>::Value>);
+pub(super) type Slots<K, V, S> = (TreeSlot<<S as Store<K, V>>::Key>, TreeSlot<<S as Store<K, V>>::Value>);
 
 /// A packed pair that is not published: it is freed if its owner unwinds.
 pub(super) struct Packed<K, V, S: Store<K, V>>(Slots<K, V, S>);

@@ -48,11 +48,11 @@ impl<K, V> Taken<K, V> {
 }
 
 /// The bytes of a key or a value in a node. They may be copied; the copies are one value.
-pub(super) type Slot<T> = MaybeUninit<T>;
+pub(super) type TreeSlot<T> = MaybeUninit<T>;
 
 /// Returns a copy of a slot.
 #[inline(always)]
-pub(super) fn copy_of<T>(slot: &Slot<T>) -> Slot<T> {
+pub(super) fn copy_of<T>(slot: &TreeSlot<T>) -> TreeSlot<T> {
     // SAFETY: the bytes of a slot, which has no destructor of its own; its copies are one value.
     unsafe { ptr::read(slot) }
 }
@@ -76,13 +76,13 @@ pub(super) unsafe trait Store<K, V> {
     ///
     /// # Errors
     /// The pair, if there is no memory for its entry.
-    fn pack(key: K, value: V) -> Result<(Slot<Self::Key>, Slot<Self::Value>), (K, V)>;
+    fn pack(key: K, value: V) -> Result<(TreeSlot<Self::Key>, TreeSlot<Self::Value>), (K, V)>;
 
     /// Returns the key behind a slot.
     ///
     /// # Safety
     /// The slot is a packed pair's, and its entry lives for as long as `'a`.
-    unsafe fn key<'a>(key: &'a Slot<Self::Key>) -> &'a K
+    unsafe fn key<'a>(key: &'a TreeSlot<Self::Key>) -> &'a K
     where
         V: 'a;
 
@@ -90,7 +90,7 @@ pub(super) unsafe trait Store<K, V> {
     ///
     /// # Safety
     /// As for `key`; the slots are those of one pair.
-    unsafe fn value<'a>(key: &'a Slot<Self::Key>, value: &'a Slot<Self::Value>) -> &'a V
+    unsafe fn value<'a>(key: &'a TreeSlot<Self::Key>, value: &'a TreeSlot<Self::Value>) -> &'a V
     where
         K: 'a;
 
@@ -98,7 +98,7 @@ pub(super) unsafe trait Store<K, V> {
     ///
     /// # Safety
     /// They are those of one pair, which no one else ends, and no new reader finds them.
-    unsafe fn unpack(key: Slot<Self::Key>, value: Slot<Self::Value>) -> Taken<K, V>;
+    unsafe fn unpack(key: TreeSlot<Self::Key>, value: TreeSlot<Self::Value>) -> Taken<K, V>;
 }
 
 /// Keys and values lie in the nodes.
@@ -116,12 +116,12 @@ unsafe impl<K, V> Store<K, V> for Both {
     const HAS_ENTRIES: bool = false;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> Result<(Slot<K>, Slot<V>), (K, V)> {
-        Ok((Slot::new(key), Slot::new(value)))
+    fn pack(key: K, value: V) -> Result<(TreeSlot<K>, TreeSlot<V>), (K, V)> {
+        Ok((TreeSlot::new(key), TreeSlot::new(value)))
     }
 
     #[inline(always)]
-    unsafe fn key<'a>(key: &'a Slot<K>) -> &'a K
+    unsafe fn key<'a>(key: &'a TreeSlot<K>) -> &'a K
     where
         V: 'a,
     {
@@ -130,7 +130,7 @@ unsafe impl<K, V> Store<K, V> for Both {
     }
 
     #[inline(always)]
-    unsafe fn value<'a>(_: &'a Slot<K>, value: &'a Slot<V>) -> &'a V
+    unsafe fn value<'a>(_: &'a TreeSlot<K>, value: &'a TreeSlot<V>) -> &'a V
     where
         K: 'a,
     {
@@ -138,7 +138,7 @@ unsafe impl<K, V> Store<K, V> for Both {
         unsafe { value.assume_init_ref() }
     }
 
-    unsafe fn unpack(key: Slot<K>, value: Slot<V>) -> Taken<K, V> {
+    unsafe fn unpack(key: TreeSlot<K>, value: TreeSlot<V>) -> Taken<K, V> {
         // SAFETY: a packed key; it is `Copy`, so that readers' copies do not matter.
         let key = unsafe { key.assume_init() };
         // SAFETY: a packed value, which is `Copy`.
@@ -159,7 +159,7 @@ fn entry<K, V>(key: K, value: V) -> Result<NonNull<Entry<K, V>>, (K, V)> {
 /// # Safety
 /// The slot has the pointer of an entry that lives for as long as `'a`.
 #[inline(always)]
-unsafe fn entry_of<'a, K, V>(slot: &Slot<NonNull<Entry<K, V>>>) -> &'a Entry<K, V> {
+unsafe fn entry_of<'a, K, V>(slot: &TreeSlot<NonNull<Entry<K, V>>>) -> &'a Entry<K, V> {
     // SAFETY: the caller's promise.
     let entry = unsafe { slot.assume_init_read() };
     // SAFETY: the caller's promise.
@@ -174,14 +174,14 @@ unsafe impl<K, V> Store<K, V> for Keys {
     const HAS_ENTRIES: bool = true;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> Result<(Slot<K>, Slot<Self::Value>), (K, V)> {
+    fn pack(key: K, value: V) -> Result<(TreeSlot<K>, TreeSlot<Self::Value>), (K, V)> {
         // SAFETY: the store is chosen for keys that are `Copy` only.
-        let copy = unsafe { ptr::read((&raw const key).cast::<Slot<K>>()) };
-        Ok((copy, Slot::new(entry(key, value)?)))
+        let copy = unsafe { ptr::read((&raw const key).cast::<TreeSlot<K>>()) };
+        Ok((copy, TreeSlot::new(entry(key, value)?)))
     }
 
     #[inline(always)]
-    unsafe fn key<'a>(key: &'a Slot<K>) -> &'a K
+    unsafe fn key<'a>(key: &'a TreeSlot<K>) -> &'a K
     where
         V: 'a,
     {
@@ -190,7 +190,7 @@ unsafe impl<K, V> Store<K, V> for Keys {
     }
 
     #[inline(always)]
-    unsafe fn value<'a>(_: &'a Slot<K>, value: &'a Slot<Self::Value>) -> &'a V
+    unsafe fn value<'a>(_: &'a TreeSlot<K>, value: &'a TreeSlot<Self::Value>) -> &'a V
     where
         K: 'a,
     {
@@ -198,7 +198,7 @@ unsafe impl<K, V> Store<K, V> for Keys {
         &unsafe { entry_of(value) }.value
     }
 
-    unsafe fn unpack(_: Slot<K>, value: Slot<Self::Value>) -> Taken<K, V> {
+    unsafe fn unpack(_: TreeSlot<K>, value: TreeSlot<Self::Value>) -> Taken<K, V> {
         // SAFETY: a packed value.
         Taken::Entry(unsafe { value.assume_init() })
     }
@@ -212,12 +212,12 @@ unsafe impl<K, V> Store<K, V> for Entries {
     const HAS_ENTRIES: bool = true;
 
     #[inline(always)]
-    fn pack(key: K, value: V) -> Result<(Slot<Self::Key>, Slot<()>), (K, V)> {
-        Ok((Slot::new(entry(key, value)?), Slot::new(())))
+    fn pack(key: K, value: V) -> Result<(TreeSlot<Self::Key>, TreeSlot<()>), (K, V)> {
+        Ok((TreeSlot::new(entry(key, value)?), TreeSlot::new(())))
     }
 
     #[inline(always)]
-    unsafe fn key<'a>(key: &'a Slot<Self::Key>) -> &'a K
+    unsafe fn key<'a>(key: &'a TreeSlot<Self::Key>) -> &'a K
     where
         V: 'a,
     {
@@ -226,7 +226,7 @@ unsafe impl<K, V> Store<K, V> for Entries {
     }
 
     #[inline(always)]
-    unsafe fn value<'a>(key: &'a Slot<Self::Key>, _: &'a Slot<()>) -> &'a V
+    unsafe fn value<'a>(key: &'a TreeSlot<Self::Key>, _: &'a TreeSlot<()>) -> &'a V
     where
         K: 'a,
     {
@@ -234,7 +234,7 @@ unsafe impl<K, V> Store<K, V> for Entries {
         &unsafe { entry_of(key) }.value
     }
 
-    unsafe fn unpack(key: Slot<Self::Key>, _: Slot<()>) -> Taken<K, V> {
+    unsafe fn unpack(key: TreeSlot<Self::Key>, _: TreeSlot<()>) -> Taken<K, V> {
         // SAFETY: a packed key.
         Taken::Entry(unsafe { key.assume_init() })
     }

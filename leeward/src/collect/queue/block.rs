@@ -19,7 +19,7 @@ pub(super) const ABANDONED: u32 = 2;
 
 /// The place of one value.
 #[repr(C)]
-pub(super) struct Slot<T> {
+pub(super) struct QueueSlot<T> {
     /// [`UNFILLED`], [`FILLED`] or [`ABANDONED`].
     state: AtomicU32,
     /// The value: the producer's that claimed the slot until the state is `FILLED`, the consumer's
@@ -29,13 +29,13 @@ pub(super) struct Slot<T> {
 
 /// All by pointers: a producer's slot may be gone, with its block, as soon as it is filled, and no
 /// reference may outlive that.
-impl<T> Slot<T> {
+impl<T> QueueSlot<T> {
     /// Returns the state of a slot.
     ///
     /// # Safety
     /// The slot's block is there until its state says that the slot is not the caller's.
     #[inline]
-    pub(super) unsafe fn state<'a>(slot: *const Slot<T>) -> &'a AtomicU32 {
+    pub(super) unsafe fn state<'a>(slot: *const QueueSlot<T>) -> &'a AtomicU32 {
         // SAFETY: the caller's promise.
         unsafe { &(*slot).state }
     }
@@ -45,7 +45,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and has no value.
     #[inline]
-    pub(super) unsafe fn write(slot: *const Slot<T>, value: T) {
+    pub(super) unsafe fn write(slot: *const QueueSlot<T>, value: T) {
         // SAFETY: the caller's promise.
         let place = unsafe { &raw const (*slot).value };
         // SAFETY: as above.
@@ -57,7 +57,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and has a value.
     #[inline]
-    pub(super) unsafe fn read(slot: *const Slot<T>) -> T {
+    pub(super) unsafe fn read(slot: *const QueueSlot<T>) -> T {
         // SAFETY: the caller's promise.
         let place = unsafe { &raw const (*slot).value };
         // SAFETY: as above.
@@ -101,7 +101,7 @@ const MOST: usize = 112;
 impl<T> Block<T> {
     /// How many slots a block has.
     pub(super) const CAPACITY: usize = {
-        let count = BYTES / size_of::<Slot<T>>();
+        let count = BYTES / size_of::<QueueSlot<T>>();
         if IS_MODEL {
             2
         } else if count < FEWEST {
@@ -116,7 +116,7 @@ impl<T> Block<T> {
     /// Returns the layout of a block's memory: of the alignment that the slots need, and with room
     /// to place the block at a multiple of [`ALIGN`].
     fn layout() -> Option<Layout> {
-        let block = Layout::new::<Block<T>>().extend(Layout::array::<Slot<T>>(Self::CAPACITY).ok()?).ok()?.0;
+        let block = Layout::new::<Block<T>>().extend(Layout::array::<QueueSlot<T>>(Self::CAPACITY).ok()?).ok()?.0;
         if block.align() > USUAL_ALIGN {
             return block.align_to(ALIGN).ok();
         }
@@ -187,15 +187,15 @@ impl<T> Block<T> {
     /// # Safety
     /// The block is allocated, and `index` is less than [`CAPACITY`](Self::CAPACITY).
     #[inline]
-    pub(super) unsafe fn slot(block: *mut Block<T>, index: usize) -> *const Slot<T> {
+    pub(super) unsafe fn slot(block: *mut Block<T>, index: usize) -> *const QueueSlot<T> {
         let offset = const {
-            match Layout::new::<Block<T>>().extend(Layout::new::<Slot<T>>()) {
+            match Layout::new::<Block<T>>().extend(Layout::new::<QueueSlot<T>>()) {
                 Ok((_, offset)) => offset,
                 Err(_) => panic!("a block of a queue is larger than the address space"),
             }
         };
         // SAFETY: the slots lie at this offset.
-        let slots = unsafe { block.byte_add(offset) }.cast::<Slot<T>>();
+        let slots = unsafe { block.byte_add(offset) }.cast::<QueueSlot<T>>();
         // SAFETY: the caller's promise.
         unsafe { slots.add(index) }
     }

@@ -12,7 +12,7 @@
 
 use core::marker::PhantomData;
 
-use super::block::{ABANDONED, Block, FILLED, Slot};
+use super::block::{ABANDONED, Block, FILLED, QueueSlot};
 use super::gap;
 use super::position::{ONE, Position, SLEEPS};
 use super::takers::Takers;
@@ -115,18 +115,18 @@ impl<T, F: Futex> Core<T, F> {
         // SAFETY: the block is there while the slot is claimed and not filled; the index was checked.
         let slot = unsafe { Block::<T>::slot(block, claimed.index()) };
         // SAFETY: the slot is the caller's until its state changes.
-        unsafe { Slot::write(slot, value) };
+        unsafe { QueueSlot::write(slot, value) };
         // SAFETY: as above.
         let process = unsafe { (*block).process };
         // SAFETY: as above.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         if fork_mark::is_still(process) {
             // Release: partner of the acquire in `take`: the consumer finds the value. From here on
             // the block may be gone.
             state.store(FILLED, order!(Release, queue_fill_release));
         } else if fill_inherited(state) == ABANDONED {
             // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
-            return Some(unsafe { Slot::read(slot) });
+            return Some(unsafe { QueueSlot::read(slot) });
         }
         gap::filled::<F, T>(slot);
         if claimed.sleeps() {
@@ -149,9 +149,9 @@ impl<T, F: Futex> Core<T, F> {
         // SAFETY: the block is new, and has a slot.
         let slot = unsafe { Block::<T>::slot(block, 0) };
         // SAFETY: nobody else knows the block.
-        unsafe { Slot::write(slot, value) };
+        unsafe { QueueSlot::write(slot, value) };
         // SAFETY: as above.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         // Relaxed: the exchange below publishes the block.
         state.store(FILLED, Ordering::Relaxed);
         // SAFETY: nobody else knows the block, which has one slot filled.
@@ -159,7 +159,7 @@ impl<T, F: Futex> Core<T, F> {
             return Ok(None);
         }
         // SAFETY: written above.
-        let value = unsafe { Slot::read(slot) };
+        let value = unsafe { QueueSlot::read(slot) };
         self.put_by(block);
         Ok(Some(value))
     }

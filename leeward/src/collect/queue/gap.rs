@@ -7,7 +7,7 @@
 
 use core::time::Duration;
 
-use super::block::{Block, FILLED, Slot};
+use super::block::{Block, FILLED, QueueSlot};
 use super::kinds::Kinds;
 use crate::__leeward_static;
 use crate::atomic::{AtomicU32, AtomicU64, Ordering, const_fn};
@@ -53,7 +53,7 @@ __leeward_static! {
 /// Wakes the consumer that waits for the slot, if there is one. Called by a producer that has filled
 /// the slot, which may be gone.
 #[inline(always)]
-pub(super) fn filled<F: Futex, T>(slot: *const Slot<T>) {
+pub(super) fn filled<F: Futex, T>(slot: *const QueueSlot<T>) {
     // Pair P, light half. Partner: the heavy fence in `Gap::wait`.
     // - If our store comes first, the consumer's recheck finds the slot filled.
     // - If the heavy fence comes first, we see that the slot is awaited, and wake the consumer.
@@ -89,7 +89,7 @@ fn wake<F: Futex>(awaited: u64, slot: u64) {
 
 /// A slot that its producer has claimed and not filled. The consumer is in its block.
 pub(super) struct Gap<T> {
-    slot: *const Slot<T>,
+    slot: *const QueueSlot<T>,
     block: *mut Block<T>,
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Waited {
 }
 
 impl<T> Gap<T> {
-    pub(super) fn new(slot: *const Slot<T>, block: *mut Block<T>) -> Gap<T> {
+    pub(super) fn new(slot: *const QueueSlot<T>, block: *mut Block<T>) -> Gap<T> {
         Gap { slot, block }
     }
 
@@ -157,7 +157,7 @@ impl<T> Gap<T> {
         // - If this fence comes first, the producer sees the mark, and wakes us.
         let is_fenced = mutated!(queue_gap_heavy) || fence::try_heavy().is_ok();
         // SAFETY: the consumer is in the block.
-        let state = unsafe { Slot::state(self.slot) };
+        let state = unsafe { QueueSlot::state(self.slot) };
         // Relaxed: the next attempt loads it again.
         if state.load(Ordering::Relaxed) == FILLED && !mutated!(queue_gap_recheck) {
             return Waited::Again;

@@ -10,7 +10,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::Queue;
-use super::block::{Block, FILLED, Slot};
+use super::block::{Block, FILLED, QueueSlot};
 use super::gap::{self, Gap};
 use crate::atomic::{AtomicU32, Ordering};
 use crate::futex::{Deadline, Futex, Private, Shared as OfAll, Timeout};
@@ -292,7 +292,7 @@ impl Claimed {
         // SAFETY: the block lives as long as the model does.
         let slot = unsafe { Block::slot(self.0, index) };
         // SAFETY: as above.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         // Release: as in `Core::fill`.
         state.store(FILLED, Ordering::Release);
         gap::filled::<F, u32>(slot);
@@ -302,7 +302,7 @@ impl Claimed {
         // SAFETY: as above.
         let slot = unsafe { Block::slot(self.0, index) };
         // SAFETY: as above.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         // Acquire: as in `Core::take`.
         while state.load(Ordering::Acquire) != FILLED {
             let _ = Gap::new(slot, self.0).wait::<F>(Timeout::Never);

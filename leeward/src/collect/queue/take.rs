@@ -3,7 +3,7 @@
 
 use core::ptr;
 
-use super::block::{ABANDONED, Block, FILLED, Slot, UNFILLED};
+use super::block::{ABANDONED, Block, FILLED, QueueSlot, UNFILLED};
 use super::core::Core;
 use super::gap::{Gap, Waited};
 use super::position::{Position, SLEEPS};
@@ -35,11 +35,11 @@ impl<T, F: Futex> Core<T, F> {
                 // SAFETY: the consumer is in the block.
                 let slot = unsafe { Block::<T>::slot(front.block(), front.index()) };
                 // SAFETY: as above.
-                let state = unsafe { Slot::state(slot) };
+                let state = unsafe { QueueSlot::state(slot) };
                 // Acquire: partner of the release in `fill`.
                 if state.load(order!(Acquire, queue_take_acquire)) == FILLED {
                     // SAFETY: its producer has filled it, and this is the only consumer.
-                    let value = unsafe { Slot::read(slot) };
+                    let value = unsafe { QueueSlot::read(slot) };
                     self.set_position(front.next());
                     return Found::Value(value);
                 }
@@ -80,7 +80,7 @@ impl<T, F: Futex> Core<T, F> {
         // SAFETY: an index in the block.
         let slot = unsafe { Block::<T>::slot(block, front.index()) };
         // SAFETY: as above; the consumer is in the block.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         // Relaxed: the next attempt loads it again.
         let is_gap = state.load(Ordering::Relaxed) != FILLED;
         is_gap.then_some(Found::Gap(Gap::new(slot, block)))
@@ -141,7 +141,7 @@ impl<T, F: Futex> Core<T, F> {
         // SAFETY: the consumer is in the block.
         let slot = unsafe { Block::<T>::slot(gap.block(), front.index()) };
         // SAFETY: as above.
-        let state = unsafe { Slot::state(slot) };
+        let state = unsafe { QueueSlot::state(slot) };
         // SAFETY: as above.
         let block = unsafe { &*gap.block() };
         // A producer that is there after all comes to this slot later.

@@ -10,7 +10,7 @@ use super::super::grace::Grace;
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::process::fork::{self, Hook, Watched};
 use crate::raw::Mutex;
-use crate::registry::{Registry, Slot};
+use crate::registry::{Registry, RegistrySlot};
 
 /// The place of one collector's address: of its grace periods.
 pub(super) struct Entry {
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     grace: AtomicPtr<Grace>,
 }
 
-impl Slot for Entry {
+impl RegistrySlot for Entry {
     #[allow(clippy::declare_interior_mutable_const)]
     const NEW: Entry = Entry { is_taken: AtomicU64::new(0), grace: AtomicPtr::new(ptr::null_mut()) };
 

@@ -40,7 +40,7 @@ use crate::atomic::{AtomicPtr, AtomicU64, Ordering, const_fn, fence_after_update
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{check, mutated, order, step};
 use crate::process::thread;
-use crate::registry::{Full, Registry, Slot as _};
+use crate::registry::{Full, Registry, RegistrySlot as _};
 use stats::Counts;
 use tickets::Tickets;
 

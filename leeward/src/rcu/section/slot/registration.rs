@@ -10,7 +10,7 @@ use crate::registry;
 /// `owner` of a slot whose handle travels between threads.
 const DETACHED: u64 = 2;
 
-impl registry::Slot for Slot {
+impl registry::RegistrySlot for Slot {
     #[cfg(not(leeward_loom))]
     #[allow(clippy::declare_interior_mutable_const)]
     const NEW: Slot = Slot::new();
