@@ -1249,6 +1249,11 @@ mutants! {
     limbo_nested {
         hash_map: frees::a_destructor_that_writes_is_not_interrupted_by_others,
     }
+    /// The freeing by each writer that has filled a bag.
+    limbo_each_frees {
+        hash_map: frees::what_waits_is_bounded_beside_sixteen_writers,
+        hash_map: frees::what_waits_is_bounded_beside_a_destructor_that_blocks,
+    }
     /// The keeping of an item for which there is no memory in a bag.
     limbo_aside {
         refused_memory: in_turn::ordered::a_map_is_emptied_without_memory,

@@ -32,7 +32,7 @@ use super::aside::{Aside, Chain};
 use super::bag;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::inherited::{self, Inherited};
-use crate::mutant::{check, step};
+use crate::mutant::{check, mutated, step};
 use crate::process::local::access::Word;
 use crate::process::local::word;
 use crate::process::panics;
@@ -282,6 +282,7 @@ impl Limbo {
         }
         let bags = match all {
             true => usize::MAX,
+            false if mutated!(limbo_each_frees) => 0,
             false if self.held() > MANY => MANY_BAGS,
             false => BAGS,
         };

@@ -95,6 +95,31 @@ fn what_waits_is_bounded_beside_a_destructor_that_blocks() {
     assert_eq!((alive.load(Relaxed), Alone::stats().unlinked), (0, 0));
 }
 
+/// Sixteen writers of the same keys: what waits does not grow with what they have replaced. How much it is
+/// depends on how long a writer is kept from the processor while others go on; half of all it never is.
+#[test]
+fn what_waits_is_bounded_beside_sixteen_writers() {
+    leeward::rcu_domain! { struct Alone; }
+    const WRITERS: usize = 16;
+    const EACH: usize = 100_000;
+    let alive = Arc::new(AtomicUsize::new(0));
+    let map = HashMap::<_, _, std::hash::RandomState, Alone>::default();
+    let most = std::thread::scope(|scope| {
+        let write = |_| {
+            let puts = (0..EACH).map(|round| {
+                drop(map.insert(round as u64 % 1000, Counted::new(&alive, round as u64)));
+                alive.load(Relaxed)
+            });
+            puts.max()
+        };
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).max().flatten()
+    });
+    assert!(most < Some(WRITERS * EACH / 2), "{most:?} were alive at once");
+    drop(map);
+    assert_eq!((alive.load(Relaxed), Alone::stats().unlinked), (0, 0));
+}
+
 /// A value whose destructor replaces others of the same map.
 struct Replacing(Arc<HashMap<u64, Option<Replacing>>>);
 
