@@ -1,12 +1,15 @@
 //! A host without threads: its waits are futures, and `park` is never reached.
 
-use std::ptr;
+#[macro_use]
+#[path = "../common_parts/own_words.rs"]
+mod own_words;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leeward_engine::{
     Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space, Wait,
-    Word,
 };
+use own_words::name;
 
 /// The handle of a parked thread. There is none: futures are woken by their wakers, which the
 /// engine keeps itself.
@@ -17,14 +20,6 @@ struct Tasks {
     space: Space<Tasks>,
     /// How often the engine wanted to park a thread.
     parks: AtomicU32,
-}
-
-impl Tasks {
-    fn word(&self, address: Address) -> &AtomicU32 {
-        // SAFETY: the engine asks for words only that a call of `Futexes` names, which borrows the
-        // word while it runs.
-        unsafe { AtomicU32::from_ptr(ptr::with_exposed_provenance_mut(address as usize)) }
-    }
 }
 
 impl Host for Tasks {
@@ -41,32 +36,7 @@ impl Host for Tasks {
         16
     }
 
-    fn in_range(&self, _: Address) -> bool {
-        true
-    }
-
-    fn load(&self, address: Address) -> Result<u32, Fault> {
-        // Relaxed: what a wait learns it learns by the wake, or by a load of its own.
-        Ok(self.word(address).load(Ordering::Relaxed))
-    }
-
-    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
-        // SeqCst: full ordering is asked for.
-        let (Ok(was) | Err(was)) = self.word(address).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
-        Ok(was)
-    }
-
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        Err(Errno::EFAULT)
-    }
-
-    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        Err(Errno::EFAULT)
-    }
+    own_words! {}
 
     fn task(&self, _: &Flag) -> NoThread {
         NoThread
@@ -131,8 +101,4 @@ impl Futexes {
         // Relaxed: a count.
         self.host.parks.load(Ordering::Relaxed)
     }
-}
-
-fn name(word: &AtomicU32) -> Word {
-    Word::private(word.as_ptr().expose_provenance() as u64)
 }

@@ -1,16 +1,19 @@
 //! Futexes for green threads: `park` suspends the green thread, and its carrier goes on to another
 //! one. `Runtime` is what green threads call; the engine calls `Local`; both call `scheduler`.
 
+#[macro_use]
+#[path = "../common_parts/own_words.rs"]
+mod own_words;
+
 use std::panic::resume_unwind;
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use leeward_engine::{
     Access, Address, Clock, Config, Deadline, Engine, Errno, Fault, Flag, Heap, Host, ParkEnd, SharedKey, Space, Wait,
-    Word,
 };
+use own_words::name;
 
 use super::scheduler::{Cancelled, Pause, Report, Shared, Stuck};
 
@@ -18,14 +21,6 @@ use super::scheduler::{Cancelled, Pause, Report, Shared, Stuck};
 struct Local {
     space: Space<Local>,
     scheduler: Shared,
-}
-
-impl Local {
-    fn word(&self, address: Address) -> &AtomicU32 {
-        // SAFETY: the engine asks for words only that a call of `Runtime` names, which borrows the
-        // word while it runs.
-        unsafe { AtomicU32::from_ptr(ptr::with_exposed_provenance_mut(address as usize)) }
-    }
 }
 
 impl Host for Local {
@@ -42,32 +37,7 @@ impl Host for Local {
         self.scheduler.threads()
     }
 
-    fn in_range(&self, _: Address) -> bool {
-        true
-    }
-
-    fn load(&self, address: Address) -> Result<u32, Fault> {
-        // Relaxed: what a wait learns it learns by the wake, or by a load of its own.
-        Ok(self.word(address).load(Ordering::Relaxed))
-    }
-
-    fn compare_exchange(&self, address: Address, old: u32, new: u32) -> Result<u32, Fault> {
-        // SeqCst: full ordering is asked for.
-        let (Ok(was) | Err(was)) = self.word(address).compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
-        Ok(was)
-    }
-
-    fn read(&self, _: Address, _: &mut [u8]) -> Result<(), Fault> {
-        Err(Fault)
-    }
-
-    fn fault_in(&self, _: Address, _: Access) -> Result<(), Errno> {
-        Err(Errno::EFAULT)
-    }
-
-    fn resolve_shared(&self, _: Address, _: Access) -> Result<SharedKey, Errno> {
-        Err(Errno::EFAULT)
-    }
+    own_words! {}
 
     fn task(&self, _: &Flag) -> usize {
         self.scheduler.current()
@@ -152,10 +122,6 @@ impl Runtime {
     pub fn waiting(&self) -> u64 {
         self.engine.stats(&self.host).waiters + self.host.space().stats(&self.host).waiters
     }
-}
-
-fn name(word: &AtomicU32) -> Word {
-    Word::private(word.as_ptr().expose_provenance() as u64)
 }
 
 /// A scheduler with its green threads. Dropped, it unwinds those that are left.
