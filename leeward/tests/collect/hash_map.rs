@@ -5,6 +5,8 @@
 mod frees;
 #[path = "../common/sequences.rs"]
 mod sequences;
+#[path = "../common/values.rs"]
+mod values;
 
 use std::cell::Cell;
 use std::collections::HashMap as Std;

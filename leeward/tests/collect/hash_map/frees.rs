@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::values::Panics;
 use super::*;
 
 #[test]
@@ -218,6 +219,21 @@ fn a_panic_in_a_callback_loses_nothing() {
         drop(map);
         assert_eq!(alive.load(Relaxed), 0);
     }
+}
+
+#[test]
+fn a_destructor_that_panics_in_a_writer_is_counted() {
+    leeward::rcu_domain! { struct Alone; }
+    let count = Cell::new(0);
+    let map = HashMap::<u32, Panics, std::hash::RandomState, Alone>::default();
+    let ways: [&dyn Fn(); 3] =
+        [&|| (0..100).for_each(|key| drop(map.remove(&key))), &|| map.retain(|_, _| false), &|| map.clear()];
+    for take_out in ways {
+        (0..100).for_each(|key| drop(map.insert(key, Panics(&count, key % 10 == 0))));
+        take_out();
+    }
+    map.reclaim();
+    assert_eq!((count.get(), Alone::stats().callback_panics), (300, 30));
 }
 
 /// A value whose destructor uses the map that it was in.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
 use leeward::collect::List;
-use leeward::rcu;
+use leeward::rcu::{self, Domain};
 
 use super::Own;
 use super::values::{Living, Panics};
@@ -152,6 +152,22 @@ fn a_destructor_that_panics_keeps_no_other_from_running() {
     let values: List<_> = (0..20).map(|number| Panics(&count, number % 10 == 0)).collect();
     drop(values.into_iter());
     assert_eq!(count.get(), 2040);
+}
+
+#[test]
+fn a_destructor_that_panics_in_a_writer_is_counted() {
+    leeward::rcu_domain! { struct Alone; }
+    let count = Cell::new(0);
+    let list = List::<Panics, Alone>::new_in();
+    let fill = || (0..100).for_each(|number| list.push_back(Panics(&count, number % 10 == 0)));
+    fill();
+    (0..100).for_each(|_| drop(list.pop_front()));
+    fill();
+    list.lock().retain(|_| false);
+    fill();
+    list.clear();
+    list.reclaim();
+    assert_eq!((count.get(), Alone::stats().callback_panics), (300, 30));
 }
 
 /// An iterator that panics: what it yielded before is dropped, and the list is as it was.
