@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::vec::Vec;
 
 use super::kernel::{Request, Task};
-use super::machine::{Machine, Next, Node, Programs, State, Step};
+use super::machine::{Machine, Next, ProgramNode, Programs, State, Step};
 use super::thread::{Line, Thread};
 use super::unfold::{Stop, Unfold};
 
@@ -67,11 +67,11 @@ impl Live<'_> {
 }
 
 impl Programs for Live<'_> {
-    fn thread(&mut self, thread: u8, _: Node) -> Next {
+    fn thread(&mut self, thread: u8, _: ProgramNode) -> Next {
         self.next[usize::from(thread)]
     }
 
-    fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node {
+    fn answer_thread(&mut self, thread: u8, node: ProgramNode, answer: u64) -> ProgramNode {
         let thread = usize::from(thread);
         // A thread that is gone is noticed when it is listened to.
         let _ = self.lines[thread].1.send(answer);
@@ -79,11 +79,11 @@ impl Programs for Live<'_> {
         node
     }
 
-    fn task(&mut self, task: Task, node: Node) -> Next {
+    fn task(&mut self, task: Task, node: ProgramNode) -> Next {
         self.kernel.task(task, node)
     }
 
-    fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node {
+    fn answer_task(&mut self, task: Task, node: ProgramNode, answer: u64) -> ProgramNode {
         self.kernel.answer_task(task, node, answer)
     }
 }

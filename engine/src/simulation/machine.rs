@@ -171,7 +171,7 @@ impl Layout {
 }
 
 /// A place in a program: a node of its tree.
-pub(crate) type Node = u32;
+pub(crate) type ProgramNode = u32;
 
 /// What a program does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,13 +184,13 @@ pub(crate) enum Next {
 /// The programs that a machine runs, as the machine sees them.
 pub(crate) trait Programs {
     /// Returns what a thread does next at a place in its program.
-    fn thread(&mut self, thread: u8, node: Node) -> Next;
+    fn thread(&mut self, thread: u8, node: ProgramNode) -> Next;
     /// Answers a thread's request; returns the place to which that leads.
-    fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node;
+    fn answer_thread(&mut self, thread: u8, node: ProgramNode, answer: u64) -> ProgramNode;
     /// Returns what a task of the kernel's does next.
-    fn task(&mut self, task: Task, node: Node) -> Next;
+    fn task(&mut self, task: Task, node: ProgramNode) -> Next;
     /// Answers a task's request; returns the place to which that leads.
-    fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node;
+    fn answer_task(&mut self, task: Task, node: ProgramNode, answer: u64) -> ProgramNode;
 }
 
 /// An interrupt on its way.
@@ -213,7 +213,7 @@ pub(crate) struct Processor {
     /// True if its bit was cleared while it was lazy.
     pub(crate) cleared: bool,
     /// The task of the kernel's own that it is in.
-    pub(crate) work: Option<(Task, Node)>,
+    pub(crate) work: Option<(Task, ProgramNode)>,
     /// The interrupts that are on their way to it.
     pub(crate) arriving: Vec<Sent>,
     /// The number of the last interrupt that it sent, by processor.
@@ -225,7 +225,7 @@ pub(crate) struct Processor {
 /// A thread's state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Runner {
-    pub(crate) node: Node,
+    pub(crate) node: ProgramNode,
     /// The processor that runs it, or is about to, or has not finished with it.
     pub(crate) on: Option<u8>,
     /// The number of times that it is pinned to its processor.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::vec::Vec;
 
 use super::kernel::{self, Request, Task};
-use super::machine::{Machine, Next, Node, Programs};
+use super::machine::{Machine, Next, ProgramNode, Programs};
 use super::thread::{Line, Thread};
 
 /// The answers that a program gets, until it asks what has no answer yet.
@@ -56,15 +56,15 @@ impl Replay {
 #[derive(Default)]
 struct Tree {
     /// The parent of each place, and the answer that leads from it here.
-    places: Vec<(Node, u64)>,
+    places: Vec<(ProgramNode, u64)>,
     /// What the program does next at each place.
     next: Vec<Next>,
-    children: HashMap<(Node, u64), Node>,
+    children: HashMap<(ProgramNode, u64), ProgramNode>,
 }
 
 impl Tree {
     /// Returns the answers that lead to a place.
-    fn path(&self, mut node: Node) -> Vec<u64> {
+    fn path(&self, mut node: ProgramNode) -> Vec<u64> {
         let mut answers = Vec::new();
         while node != 0 {
             let (parent, answer) = self.places[node as usize];
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// Returns what the program does next at a place.
-    fn next(&mut self, node: Node, run: impl FnOnce(Vec<u64>) -> Next) -> Next {
+    fn next(&mut self, node: ProgramNode, run: impl FnOnce(Vec<u64>) -> Next) -> Next {
         if self.places.is_empty() {
             self.places.push((0, 0));
         }
@@ -89,11 +89,11 @@ impl Tree {
     }
 
     /// Returns the place to which an answer leads.
-    fn child(&mut self, node: Node, answer: u64, run: impl FnOnce(Vec<u64>) -> Next) -> Node {
+    fn child(&mut self, node: ProgramNode, answer: u64, run: impl FnOnce(Vec<u64>) -> Next) -> ProgramNode {
         if let Some(child) = self.children.get(&(node, answer)) {
             return *child;
         }
-        let child = self.places.len() as Node;
+        let child = self.places.len() as ProgramNode;
         self.places.push((node, answer));
         self.children.insert((node, answer), child);
         self.next(child, run);
@@ -139,24 +139,24 @@ impl Unfold<'_> {
 }
 
 impl Programs for Unfold<'_> {
-    fn thread(&mut self, thread: u8, node: Node) -> Next {
+    fn thread(&mut self, thread: u8, node: ProgramNode) -> Next {
         let machine = self.machine;
         let tree = self.threads.entry(thread).or_default();
         tree.next(node, |answers| Self::run_thread(machine, thread, answers))
     }
 
-    fn answer_thread(&mut self, thread: u8, node: Node, answer: u64) -> Node {
+    fn answer_thread(&mut self, thread: u8, node: ProgramNode, answer: u64) -> ProgramNode {
         let machine = self.machine;
         let tree = self.threads.entry(thread).or_default();
         tree.child(node, answer, |answers| Self::run_thread(machine, thread, answers))
     }
 
-    fn task(&mut self, task: Task, node: Node) -> Next {
+    fn task(&mut self, task: Task, node: ProgramNode) -> Next {
         let machine = self.machine;
         self.tasks.entry(task).or_default().next(node, |answers| Self::run_task(machine, task, answers))
     }
 
-    fn answer_task(&mut self, task: Task, node: Node, answer: u64) -> Node {
+    fn answer_task(&mut self, task: Task, node: ProgramNode, answer: u64) -> ProgramNode {
         let machine = self.machine;
         let tree = self.tasks.entry(task).or_default();
         tree.child(node, answer, |answers| Self::run_task(machine, task, answers))

@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::node::Node;
+use super::node::HazardNode;
 use super::retired::Retired;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 
@@ -31,8 +31,8 @@ use crate::atomic::{AtomicPtr, Ordering, const_fn};
 /// fork a cell is as it was. No call waits.
 pub struct Cell<T> {
     /// The node of the value; null: empty.
-    node: AtomicPtr<Node<T>>,
-    owns: PhantomData<Node<T>>,
+    node: AtomicPtr<HazardNode<T>>,
+    owns: PhantomData<HazardNode<T>>,
 }
 
 // SAFETY: a cell owns its value, which comes out on another thread (`T: Send`), where others may
@@ -49,7 +49,7 @@ impl<T> Cell<T> {
     /// assert_eq!(Cell::new(7).into_inner(), Some(7));
     /// ```
     pub fn new(value: T) -> Cell<T> {
-        Cell { node: AtomicPtr::new(Node::alloc(value).as_ptr()), owns: PhantomData }
+        Cell { node: AtomicPtr::new(HazardNode::alloc(value).as_ptr()), owns: PhantomData }
     }
 
     const_fn! {
@@ -67,7 +67,7 @@ impl<T> Cell<T> {
 
     /// Returns the pointer that readers protect from.
     #[inline(always)]
-    pub(super) fn pointer(&self) -> &AtomicPtr<Node<T>> {
+    pub(super) fn pointer(&self) -> &AtomicPtr<HazardNode<T>> {
         &self.node
     }
 
@@ -98,7 +98,7 @@ impl<T> Cell<T> {
         let node = self.node.load(Ordering::Relaxed);
         // SAFETY: null, or a node of this cell, alive and, since every reference to it borrows the
         // cell, nobody else's.
-        unsafe { node.as_mut() }.map(Node::value_mut)
+        unsafe { node.as_mut() }.map(HazardNode::value_mut)
     }
 
     /// Returns the value and ends the cell. No reader can have it: references borrow the cell.
@@ -118,7 +118,7 @@ impl<T> Cell<T> {
         let node = NonNull::new(self.node.load(Ordering::Relaxed))?;
         self.node.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: the cell's alone, as in `get_mut`.
-        Some(unsafe { Node::into_value(node) })
+        Some(unsafe { HazardNode::into_value(node) })
     }
 }
 
@@ -140,7 +140,7 @@ impl<T: Send + 'static> Cell<T> {
     /// # Cost
     /// An allocation and an atomic exchange. Lock-free, but for the allocator.
     pub fn replace(&self, value: T) -> Option<Retired<T>> {
-        self.swap(Node::alloc(value).as_ptr())
+        self.swap(HazardNode::alloc(value).as_ptr())
     }
 
     /// Publishes `value`, and [retires](Retired::retire) the old one.
@@ -174,7 +174,7 @@ impl<T: Send + 'static> Cell<T> {
     }
 
     /// Publishes a node or null, and returns the old value.
-    fn swap(&self, new: *mut Node<T>) -> Option<Retired<T>> {
+    fn swap(&self, new: *mut HazardNode<T>) -> Option<Retired<T>> {
         // Release: the node is whole for who loads it; partner: the acquire in `HazardSlot::protect`.
         // Acquire: the old node is whole for us.
         let old = self.node.swap(new, Ordering::AcqRel);
@@ -203,13 +203,13 @@ impl<T: Send + 'static> Cell<T> {
     /// # Errors
     /// `new`, if the cell holds something else.
     pub fn compare_exchange(&self, current: Option<&T>, new: Option<T>) -> Result<Option<Retired<T>>, Option<T>> {
-        let node = new.map_or(ptr::null_mut(), |new| Node::alloc(new).as_ptr());
+        let node = new.map_or(ptr::null_mut(), |new| HazardNode::alloc(new).as_ptr());
         // AcqRel: as in `swap`. Relaxed on failure: what is found is not looked at.
-        match self.node.compare_exchange(Node::address_of(current), node, Ordering::AcqRel, Ordering::Relaxed) {
+        match self.node.compare_exchange(HazardNode::address_of(current), node, Ordering::AcqRel, Ordering::Relaxed) {
             // SAFETY: a node of this cell, which the exchange unlinked for us alone.
             Ok(old) => Ok(NonNull::new(old).map(|old| unsafe { Retired::new(old) })),
             // SAFETY: made above, and not published.
-            Err(_) => Err(NonNull::new(node).map(|node| unsafe { Node::into_value(node) })),
+            Err(_) => Err(NonNull::new(node).map(|node| unsafe { HazardNode::into_value(node) })),
         }
     }
 }

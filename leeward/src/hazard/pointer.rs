@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::cell::Cell;
-use super::node::Node;
+use super::node::HazardNode;
 use super::slot::HazardSlot;
 use super::state::state;
 use crate::atomic::{AtomicPtr, Ordering};
@@ -130,7 +130,7 @@ impl HazardPointer {
         // SAFETY: null, or the node of the cell that this slot names since before the cell still
         // held it. It is not freed while the slot names it, which is as long as `self` is borrowed;
         // and the cell, whose drop frees without asking, is borrowed as long.
-        unsafe { node.as_ref() }.map(Node::value)
+        unsafe { node.as_ref() }.map(HazardNode::value)
     }
 
     /// Protects the cell's current value as [`protect`](Self::protect) does, but tries only once.
@@ -152,7 +152,7 @@ impl HazardPointer {
         let seen = cell.pointer().load(Ordering::Relaxed);
         match self.try_protect_raw(seen, cell.pointer()) {
             // SAFETY: as in `protect`.
-            Ok(node) => Ok(unsafe { node.as_ref() }.map(Node::value)),
+            Ok(node) => Ok(unsafe { node.as_ref() }.map(HazardNode::value)),
             Err(_) => Err(Changed),
         }
     }

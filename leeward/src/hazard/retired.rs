@@ -6,7 +6,7 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::node::Node;
+use super::node::HazardNode;
 use super::reclaim;
 
 /// A value that a [`Cell`](super::Cell) gave up. Its owner can still look at it, as can readers
@@ -25,8 +25,8 @@ use super::reclaim;
 /// ```
 #[must_use = "dropping it retires the value; say `.retire()`, or `.try_into_inner()` to have it back"]
 pub struct Retired<T: Send + 'static> {
-    node: NonNull<Node<T>>,
-    owns: PhantomData<Node<T>>,
+    node: NonNull<HazardNode<T>>,
+    owns: PhantomData<HazardNode<T>>,
 }
 
 // SAFETY: it owns the value, which is `Send`; readers of other threads may share it meanwhile, so
@@ -39,8 +39,8 @@ impl<T: Send> Retired<T> {
     /// Takes a node over that was unlinked.
     ///
     /// # Safety
-    /// `Node::alloc` made it; it is the caller's alone to free, and no reader can find it any more.
-    pub(super) unsafe fn new(node: NonNull<Node<T>>) -> Self {
+    /// `HazardNode::alloc` made it; it is the caller's alone to free, and no reader can find it any more.
+    pub(super) unsafe fn new(node: NonNull<HazardNode<T>>) -> Self {
         Retired { node, owns: PhantomData }
     }
 
@@ -89,7 +89,7 @@ impl<T: Send> Retired<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: ours alone (`new`), unlinked before the heavy fence, and no slot named it after
         // that: no reader has it or can get it.
-        Ok(unsafe { Node::into_value(this.node) })
+        Ok(unsafe { HazardNode::into_value(this.node) })
     }
 }
 

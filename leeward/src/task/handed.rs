@@ -8,7 +8,7 @@
 
 use core::ptr;
 
-use super::node::{Link, Node, Task};
+use super::node::{Link, Task, TaskNode};
 
 /// The nodes that were handed permits.
 pub(super) struct Handed {
@@ -17,14 +17,14 @@ pub(super) struct Handed {
 
 /// A node's place in the order: among those of its task, by its address.
 #[inline]
-fn key(node: &Node) -> (Option<Task>, *const Node) {
+fn key(node: &TaskNode) -> (Option<Task>, *const TaskNode) {
     // SAFETY: the caller of each function here has locked the queue.
     (unsafe { node.task() }, node)
 }
 
 /// A number that decides which of two nodes is above the other: the same for the same node.
 #[inline]
-fn height(node: &Node) -> usize {
+fn height(node: &TaskNode) -> usize {
     // Knuth's multiplication, by the golden ratio: the high bits depend on all others.
     ptr::from_ref(node).addr().wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize)
 }
@@ -42,7 +42,7 @@ impl Handed {
 
     /// Returns a node of that task, if there is one.
     #[inline]
-    pub(super) fn of(&self, task: Option<Task>) -> Option<&Node> {
+    pub(super) fn of(&self, task: Option<Task>) -> Option<&TaskNode> {
         let mut at = self.root.get();
         while let Some(node) = at {
             let of = key(node).0;
@@ -56,7 +56,7 @@ impl Handed {
 
     /// Adds a node, which is in no line.
     #[inline]
-    pub(super) fn insert(&self, node: &Node) {
+    pub(super) fn insert(&self, node: &TaskNode) {
         let mut link = &self.root;
         while let Some(above) = link.get().filter(|above| height(above) >= height(node)) {
             link = if key(node) < key(above) { &above.prev } else { &above.next };
@@ -82,7 +82,7 @@ impl Handed {
 
     /// Takes a node out that is in the tree.
     #[inline]
-    pub(super) fn remove(&self, node: &Node) {
+    pub(super) fn remove(&self, node: &TaskNode) {
         let mut link = &self.root;
         while !link.is(node) {
             let Some(above) = link.get() else { return };

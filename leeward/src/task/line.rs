@@ -1,7 +1,7 @@
 //! A line: the nodes of a queue that wait, in turn, linked in a circle. The queue's lock guards all of
 //! it.
 
-use super::node::{Link, Node};
+use super::node::{Link, TaskNode};
 
 /// The nodes that wait.
 pub(super) struct Line {
@@ -22,18 +22,18 @@ impl Line {
 
     /// Returns the first node.
     #[inline]
-    pub(super) fn first(&self) -> Option<&Node> {
+    pub(super) fn first(&self) -> Option<&TaskNode> {
         self.last.get()?.next.get()
     }
 
     /// Links a node as the last.
-    pub(super) fn push_back(&self, node: &Node) {
+    pub(super) fn push_back(&self, node: &TaskNode) {
         self.push_front(node);
         self.last.set(Some(node));
     }
 
     /// Links a node as the first.
-    pub(super) fn push_front(&self, node: &Node) {
+    pub(super) fn push_front(&self, node: &TaskNode) {
         match self.last.get() {
             Some(last) => Self::link(last, node, last.next.get()),
             None => {
@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// Links a node behind `other`, which is in the line.
-    pub(super) fn insert_after(&self, other: &Node, node: &Node) {
+    pub(super) fn insert_after(&self, other: &TaskNode, node: &TaskNode) {
         Self::link(other, node, other.next.get());
         if self.last.is(other) {
             self.last.set(Some(node));
@@ -53,7 +53,7 @@ impl Line {
     }
 
     /// Puts a node between two that are neighbours.
-    fn link(prev: &Node, node: &Node, next: Option<&Node>) {
+    fn link(prev: &TaskNode, node: &TaskNode, next: Option<&TaskNode>) {
         node.prev.set(Some(prev));
         node.next.set(next);
         prev.next.set(Some(node));
@@ -63,7 +63,7 @@ impl Line {
     }
 
     /// Takes a node out that is in the line.
-    pub(super) fn remove(&self, node: &Node) {
+    pub(super) fn remove(&self, node: &TaskNode) {
         let (Some(prev), Some(next)) = (node.prev.get(), node.next.get()) else { return };
         prev.next.set(Some(next));
         next.prev.set(Some(prev));

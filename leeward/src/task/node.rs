@@ -55,7 +55,7 @@ enum Contact {
 }
 
 /// The address of a linked node, or none.
-pub(super) struct Link(Cell<*const Node>);
+pub(super) struct Link(Cell<*const TaskNode>);
 
 impl Link {
     /// Returns a link to nothing.
@@ -66,20 +66,20 @@ impl Link {
 
     /// Returns the node. The caller has locked the queue.
     #[inline]
-    pub(super) fn get(&self) -> Option<&Node> {
+    pub(super) fn get(&self) -> Option<&TaskNode> {
         // SAFETY: null, or a node that is linked, and so alive (`Locked::push`).
         unsafe { self.0.get().as_ref() }
     }
 
     /// Links to a node, or to none.
     #[inline]
-    pub(super) fn set(&self, node: Option<&Node>) {
+    pub(super) fn set(&self, node: Option<&TaskNode>) {
         self.0.set(node.map_or(ptr::null(), ptr::from_ref));
     }
 
     /// Returns true if this is the link to that node.
     #[inline]
-    pub(super) fn is(&self, node: &Node) -> bool {
+    pub(super) fn is(&self, node: &TaskNode) -> bool {
         ptr::eq(self.0.get(), node)
     }
 }
@@ -88,7 +88,7 @@ impl Link {
 ///
 /// While it is linked, which it is if it is queued or handed permits and the queue
 /// [has](super::queue::Locked::has) it, the queue's lock guards all of it; the owner does otherwise.
-pub(super) struct Node {
+pub(super) struct TaskNode {
     /// The neighbours in the line; or, where it was handed permits, the subtrees of lesser and of
     /// greater nodes.
     pub(super) prev: Link,
@@ -107,15 +107,15 @@ pub(super) struct Node {
 }
 
 // SAFETY: each field says who may use it when; the waker is Send.
-unsafe impl Send for Node {}
+unsafe impl Send for TaskNode {}
 // SAFETY: as above. Shared references to a node serve its queue, under the queue's lock.
-unsafe impl Sync for Node {}
+unsafe impl Sync for TaskNode {}
 
-impl Node {
+impl TaskNode {
     /// Returns a node that is in no queue.
     #[inline]
-    pub(super) fn new(wanted: u32) -> Node {
-        Node {
+    pub(super) fn new(wanted: u32) -> TaskNode {
+        TaskNode {
             prev: Link::none(),
             next: Link::none(),
             contact: UnsafeCell::new(Contact::Nobody),

@@ -4,7 +4,7 @@
 //! # How a lock uses it
 //! 1. `take` (or `try_take`, for a call that never queues): the permits, if they are free and no task
 //!    waits. Most calls end here.
-//! 2. A future that found too few has a `Node`, idle at first, and calls `poll` with it each time that it
+//! 2. A future that found too few has a `TaskNode`, idle at first, and calls `poll` with it each time that it
 //!    is polled. The first `poll` takes the permits or queues the node with the task's waker; a later
 //!    one returns the permits that the node was handed, or gives the node the newer waker.
 //! 3. A future that is dropped in between calls `cancel`: what the node was handed goes to the next one.

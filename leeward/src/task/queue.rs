@@ -1,7 +1,7 @@
 //! A queue of tasks that wait, linked through nodes which lie in the waiting futures: no
 //! allocation.
 //!
-//! Each future has its [`Node`] and is pinned before the node is linked. Pin promises that the
+//! Each future has its [`TaskNode`] and is pinned before the node is linked. Pin promises that the
 //! memory is not used for anything else before the future is dropped, and that drop takes the node
 //! out ([`Locked::leave`], [`Locked::fetch`]). So a future that is leaked stays in the queue, in
 //! memory that stays.
@@ -22,7 +22,7 @@ use core::task::Waker;
 use super::counts::Counts;
 use super::handed::Handed;
 use super::line::Line;
-use super::node::{Node, Status};
+use super::node::{Status, TaskNode};
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{self, Timeout};
 use crate::mutant::{check, mutated};
@@ -45,7 +45,7 @@ pub(super) enum Sibling<'a> {
     /// Its owner was polled since the other's owner was: the task may be about to do so again.
     Polled,
     /// Its owner was not polled since the other's was.
-    PassedOver(&'a Node),
+    PassedOver(&'a TaskNode),
 }
 
 /// A wait queue with its lock.
@@ -172,7 +172,7 @@ impl<'a> Locked<'a> {
     /// Returns how many permits the first task waits for.
     #[inline]
     pub(super) fn first_wanted(&self) -> Option<u32> {
-        self.queue.line.first().map(Node::wanted)
+        self.queue.line.first().map(TaskNode::wanted)
     }
 
     /// Returns the queue's counts.
@@ -187,7 +187,7 @@ impl<'a> Locked<'a> {
     /// The caller is the node's owner; the node is idle, and pinned. Before its memory is used for
     /// anything else, the owner has seen that it was refused, or taken it out, if the queue
     /// [has](Self::has) it.
-    pub(super) unsafe fn push(&self, node: &Node, waker: Waker) {
+    pub(super) unsafe fn push(&self, node: &TaskNode, waker: Waker) {
         self.queue.line.push_back(node);
         // Relaxed: the process's own number.
         node.process.set(self.queue.process.load(Ordering::Relaxed));
@@ -198,13 +198,13 @@ impl<'a> Locked<'a> {
     }
 
     /// Notes that the node's owner is polled.
-    pub(super) fn note_poll(&self, node: &Node) {
+    pub(super) fn note_poll(&self, node: &TaskNode) {
         node.polled.set(self.counts().poll());
     }
 
     /// Returns true if the node, which is its owner's to ask about, is in this queue, or was told
     /// something here: it may be in that of a process from which this one was forked.
-    pub(super) fn has(&self, node: &Node) -> bool {
+    pub(super) fn has(&self, node: &TaskNode) -> bool {
         // Relaxed: the process's own number.
         node.process.get() == self.queue.process.load(Ordering::Relaxed) || mutated!(task_forked)
     }
@@ -213,7 +213,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has the node, which is queued. The caller is its owner, and sets its status.
-    pub(super) unsafe fn leave(&self, node: &Node) -> Option<Waker> {
+    pub(super) unsafe fn leave(&self, node: &TaskNode) -> Option<Waker> {
         self.queue.line.remove(node);
         // SAFETY: the lock guards it.
         unsafe { node.take_waker(false) }
@@ -223,7 +223,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has the node, which was handed permits. The caller sets its status.
-    pub(super) unsafe fn fetch(&self, node: &Node) {
+    pub(super) unsafe fn fetch(&self, node: &TaskNode) {
         self.queue.handed.remove(node);
         self.queue.counts.fetch(node.wanted());
     }
@@ -251,7 +251,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has the node, which is queued.
-    pub(super) unsafe fn sibling(&self, node: &Node) -> Sibling<'_> {
+    pub(super) unsafe fn sibling(&self, node: &TaskNode) -> Sibling<'_> {
         /// Returns true if `one` is the later of two counts of polls.
         fn is_later(one: u32, other: u32) -> bool {
             one.wrapping_sub(other) as i32 > 0
@@ -273,7 +273,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has both. `waker` wakes the task of both.
-    pub(super) unsafe fn trade(&self, node: &Node, other: &Node, waker: Waker, most: usize) {
+    pub(super) unsafe fn trade(&self, node: &TaskNode, other: &TaskNode, waker: Waker, most: usize) {
         // SAFETY: the caller's promise; the permits go back at once.
         unsafe { self.fetch(other) };
         self.counts().gather(other.wanted() as usize, most);
@@ -299,7 +299,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has the node.
-    pub(super) unsafe fn will_wake(&self, node: &Node, waker: &Waker) -> bool {
+    pub(super) unsafe fn will_wake(&self, node: &TaskNode, waker: &Waker) -> bool {
         // SAFETY: the lock guards it.
         unsafe { node.will_wake(waker) }
     }
@@ -308,7 +308,7 @@ impl<'a> Locked<'a> {
     ///
     /// # Safety
     /// The queue has the node.
-    pub(super) unsafe fn set_waker(&self, node: &Node, waker: Waker) -> Option<Waker> {
+    pub(super) unsafe fn set_waker(&self, node: &TaskNode, waker: Waker) -> Option<Waker> {
         // SAFETY: the lock guards it.
         unsafe { node.set_waker(waker) }
     }

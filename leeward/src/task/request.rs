@@ -4,7 +4,7 @@ use core::ops::Deref;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use super::node::Node;
+use super::node::TaskNode;
 use super::permits::{Closed, Permits};
 
 /// A lock that is made of permits.
@@ -16,14 +16,14 @@ pub(super) trait HasPermits {
 /// A wish for some permits of `L`, a reference to a lock.
 pub(super) struct Request<L: Deref<Target: HasPermits>> {
     lock: L,
-    node: Node,
+    node: TaskNode,
 }
 
 impl<L: Deref<Target: HasPermits> + Clone> Request<L> {
     /// Returns a request for `wanted` permits.
     #[inline]
     pub(super) fn new(lock: L, wanted: u32) -> Self {
-        Request { lock, node: Node::new(wanted) }
+        Request { lock, node: TaskNode::new(wanted) }
     }
 
     /// Returns how many permits are wanted.

@@ -5,7 +5,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use super::super::pool::Pool;
-use super::super::table::Node;
+use super::super::table::TableNode;
 
 /// A key, its value, and the hash that the call which made the entry was told of the key.
 pub(super) struct Entry<K, V> {
@@ -15,7 +15,7 @@ pub(super) struct Entry<K, V> {
 }
 
 // SAFETY: the hash is set when the entry is made.
-unsafe impl<K, V> Node for Entry<K, V> {
+unsafe impl<K, V> TableNode for Entry<K, V> {
     #[inline(always)]
     fn hash(&self) -> u64 {
         self.hash

@@ -9,7 +9,7 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::ptr::NonNull;
 
-use super::super::table::{Insertion, Node, Seen};
+use super::super::table::{Insertion, Seen, TableNode};
 use super::HashMap;
 use super::decision::{Decision, note_write};
 use super::entry::{Entry, Unlinked};

@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::list::List;
 use super::locked::Locked;
-use super::node::{Chain, Node};
+use super::node::{Chain, ListNode};
 use super::retired::Retired;
 use crate::rcu::{Domain, Global};
 
@@ -32,7 +32,7 @@ use crate::rcu::{Domain, Global};
 pub struct Cursor<'a, 'l, T, D: Domain = Global> {
     locked: &'a mut Locked<'l, T, D>,
     /// A node of the list; null: the place without a value.
-    node: *mut Node<T>,
+    node: *mut ListNode<T>,
 }
 
 // SAFETY: a shared one lets other threads look at the values, as does the locked list.
@@ -45,13 +45,13 @@ impl<'a, 'l, T, D: Domain> Cursor<'a, 'l, T, D> {
     }
 
     /// Returns the node after the cursor's, or null.
-    fn after(&self) -> *mut Node<T> {
+    fn after(&self) -> *mut ListNode<T> {
         // SAFETY: the lock is this thread's, and the node the list's.
         unsafe { self.locked.list().links.after(self.node) }
     }
 
     /// Returns the node before the cursor's, or null.
-    fn before(&self) -> *mut Node<T> {
+    fn before(&self) -> *mut ListNode<T> {
         // SAFETY: the lock is this thread's, and the node the list's.
         unsafe { self.locked.list().links.before(self.node) }
     }

@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::node::{Chain, Node};
+use super::node::{Chain, ListNode};
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::collect::backend::panics;
 use crate::mutant::order;
@@ -16,7 +16,7 @@ use crate::mutant::order;
 /// what it sees beside writers.
 pub struct Iter<'g, T> {
     /// The link to the next value; `None` after the last.
-    link: Option<&'g AtomicPtr<Node<T>>>,
+    link: Option<&'g AtomicPtr<ListNode<T>>>,
     values: PhantomData<&'g T>,
 }
 
@@ -25,7 +25,7 @@ impl<'g, T> Iter<'g, T> {
     /// `first` is a list's, and its nodes live as long as `'g`: a section is open, or the list is
     /// locked.
     #[inline(always)]
-    pub(super) unsafe fn new(first: &'g AtomicPtr<Node<T>>) -> Self {
+    pub(super) unsafe fn new(first: &'g AtomicPtr<ListNode<T>>) -> Self {
         Iter { link: Some(first), values: PhantomData }
     }
 }
@@ -39,7 +39,7 @@ impl<'g, T> Iterator for Iter<'g, T> {
         let node = self.link?.load(order!(Acquire, list_walk_acquire));
         // SAFETY: null, or a node which the section, or the lock, keeps for as long as `'g`. One that was
         // removed still leads to nodes which this section may find.
-        let node: Option<&'g Node<T>> = unsafe { node.as_ref() };
+        let node: Option<&'g ListNode<T>> = unsafe { node.as_ref() };
         self.link = node.map(|node| &node.next);
         node.map(|node| &node.value)
     }
@@ -63,7 +63,7 @@ impl<T: fmt::Debug> fmt::Debug for Iter<'_, T> {
 /// The values of a [`List`](super::List) that its owner has alone, in order; made by
 /// [`iter_mut`](super::List::iter_mut).
 pub struct IterMut<'a, T> {
-    node: *mut Node<T>,
+    node: *mut ListNode<T>,
     values: PhantomData<&'a mut T>,
 }
 
@@ -75,7 +75,7 @@ unsafe impl<T: Sync> Sync for IterMut<'_, T> {}
 impl<T> IterMut<'_, T> {
     /// # Safety
     /// `first` is a list's, which the caller has alone for as long as this lives.
-    pub(super) unsafe fn new(first: &AtomicPtr<Node<T>>) -> Self {
+    pub(super) unsafe fn new(first: &AtomicPtr<ListNode<T>>) -> Self {
         // Relaxed: no other thread has the list.
         IterMut { node: first.load(Ordering::Relaxed), values: PhantomData }
     }
@@ -109,8 +109,8 @@ impl<T> fmt::Debug for IterMut<'_, T> {
 /// assert_eq!((values.next_back(), values.next(), values.len()), (Some(3), Some(1), 1));
 /// ```
 pub struct IntoIter<T> {
-    first: *mut Node<T>,
-    last: *mut Node<T>,
+    first: *mut ListNode<T>,
+    last: *mut ListNode<T>,
     /// The number of nodes that are left.
     len: usize,
     owns: PhantomData<T>,
@@ -131,12 +131,12 @@ impl<T> IntoIter<T> {
     }
 
     /// Takes the value out of an end's node, if there is one left.
-    fn take(&mut self, node: *mut Node<T>) -> Option<T> {
+    fn take(&mut self, node: *mut ListNode<T>) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: an end of a chain that is not empty: no null, and this iterator's own.
         let node = unsafe { NonNull::new_unchecked(node) };
         // SAFETY: as above, and no end any more.
-        Some(unsafe { Node::into_value(node) })
+        Some(unsafe { ListNode::into_value(node) })
     }
 }
 

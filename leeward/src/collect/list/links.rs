@@ -8,21 +8,21 @@ use core::cell::Cell;
 use core::mem;
 use core::ptr::{self, NonNull};
 
-use super::node::{Chain, Node};
+use super::node::{Chain, ListNode};
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
 use crate::mutant::order;
 
 /// The links of a list.
 pub(super) struct Links<T> {
     /// The first node; null: the list is empty.
-    pub(super) first: AtomicPtr<Node<T>>,
+    pub(super) first: AtomicPtr<ListNode<T>>,
     /// The number of nodes. Changed under the lock.
     len: AtomicUsize,
     /// The last node; null: the list is empty. The writers' own, under the lock.
-    pub(super) last: Cell<*mut Node<T>>,
+    pub(super) last: Cell<*mut ListNode<T>>,
     /// Nodes that were removed under the lock, and are retired when it is not held any more: the
     /// first of a list by `previous`.
-    waste: Cell<*mut Node<T>>,
+    waste: Cell<*mut ListNode<T>>,
 }
 
 impl<T> Links<T> {
@@ -53,7 +53,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// Null, or a node that lives as long as what is returned.
-    unsafe fn link_after(&self, node: *mut Node<T>) -> &AtomicPtr<Node<T>> {
+    unsafe fn link_after(&self, node: *mut ListNode<T>) -> &AtomicPtr<ListNode<T>> {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.map_or(&self.first, |node| &node.next)
     }
@@ -62,7 +62,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock; null, or a node of this list.
-    pub(super) unsafe fn after(&self, node: *mut Node<T>) -> *mut Node<T> {
+    pub(super) unsafe fn after(&self, node: *mut ListNode<T>) -> *mut ListNode<T> {
         // SAFETY: the caller's promise. Relaxed: under the lock.
         unsafe { self.link_after(node) }.load(Ordering::Relaxed)
     }
@@ -71,7 +71,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// As for `after`.
-    pub(super) unsafe fn before(&self, node: *mut Node<T>) -> *mut Node<T> {
+    pub(super) unsafe fn before(&self, node: *mut ListNode<T>) -> *mut ListNode<T> {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.map_or(&self.last, |node| &node.previous).get()
     }
@@ -80,7 +80,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// As for `after`.
-    unsafe fn set_before(&self, node: *mut Node<T>, previous: *mut Node<T>) {
+    unsafe fn set_before(&self, node: *mut ListNode<T>, previous: *mut ListNode<T>) {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.map_or(&self.last, |node| &node.previous).set(previous);
     }
@@ -90,7 +90,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock; both are null or nodes of this list, one after the other.
-    pub(super) unsafe fn link(&self, previous: *mut Node<T>, chain: Chain<T>, next: *mut Node<T>) {
+    pub(super) unsafe fn link(&self, previous: *mut ListNode<T>, chain: Chain<T>, next: *mut ListNode<T>) {
         let (len, last) = (chain.len, chain.last.as_ptr());
         let first = chain.leak().as_ptr();
         // SAFETY: the caller's promise.
@@ -110,7 +110,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock; the node is this list's.
-    pub(super) unsafe fn unlink(&self, node: NonNull<Node<T>>) {
+    pub(super) unsafe fn unlink(&self, node: NonNull<ListNode<T>>) {
         // SAFETY: the caller's promise.
         let previous = unsafe { self.before(node.as_ptr()) };
         // SAFETY: as above.
@@ -130,7 +130,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// As for `unlink`.
-    pub(super) unsafe fn replace(&self, node: NonNull<Node<T>>, chain: Chain<T>) -> NonNull<Node<T>> {
+    pub(super) unsafe fn replace(&self, node: NonNull<ListNode<T>>, chain: Chain<T>) -> NonNull<ListNode<T>> {
         let new = chain.leak();
         // SAFETY: the caller's promise.
         let previous = unsafe { self.before(node.as_ptr()) };
@@ -171,7 +171,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock; the node was this list's, and is given up.
-    pub(super) unsafe fn discard(&self, node: NonNull<Node<T>>) {
+    pub(super) unsafe fn discard(&self, node: NonNull<ListNode<T>>) {
         // SAFETY: the caller's promise.
         unsafe { node.as_ref() }.previous.set(self.waste.replace(node.as_ptr()));
     }
@@ -180,7 +180,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock.
-    pub(super) unsafe fn take_waste(&self) -> *mut Node<T> {
+    pub(super) unsafe fn take_waste(&self) -> *mut ListNode<T> {
         self.waste.replace(ptr::null_mut())
     }
 

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use super::iter::{Iter, IterMut};
 use super::links::Links;
 use super::lock::OwnerLock;
-use super::node::{Chain, Node};
+use super::node::{Chain, ListNode};
 use crate::atomic::{Ordering, const_fn};
 use crate::collect::backend::{Limbo, panics};
 use crate::mutant::step;
@@ -210,7 +210,7 @@ impl<T, D: Domain> List<T, D> {
     ///
     /// # Safety
     /// It was this list's, no section that begins from now on finds it, and it is retired once.
-    pub(super) unsafe fn retire(&self, node: NonNull<Node<T>>) {
+    pub(super) unsafe fn retire(&self, node: NonNull<ListNode<T>>) {
         // SAFETY: the caller's promise; `free` is for all that lists of this type retire.
         step!(list_retire, unsafe { self.limbo.retire::<D>(node.cast(), free::<T>) });
     }
@@ -234,7 +234,7 @@ impl<T, D: Domain> List<T, D> {
 fn free<T>(item: NonNull<()>) {
     // SAFETY: retired by `List::retire`, by a list of this type; no reader has it, and this is called
     // once for each.
-    unsafe { Node::<T>::free(item.cast()) };
+    unsafe { ListNode::<T>::free(item.cast()) };
 }
 
 impl<T, D: Domain> UnwindSafe for List<T, D> where T: UnwindSafe + RefUnwindSafe {}

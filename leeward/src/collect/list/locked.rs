@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 use super::iter::Iter;
 use super::list::List;
 use super::lock::Taken;
-use super::node::{Chain, Node};
+use super::node::{Chain, ListNode};
 use crate::mutant::step;
 use crate::rcu::{Domain, Global};
 
@@ -88,7 +88,7 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
     ///
     /// # Safety
     /// The node is the list's.
-    pub(super) unsafe fn value(&self, node: *mut Node<T>) -> Option<&T> {
+    pub(super) unsafe fn value(&self, node: *mut ListNode<T>) -> Option<&T> {
         // SAFETY: the caller's promise; the lock keeps it.
         unsafe { node.as_ref() }.map(|node| &node.value)
     }
@@ -157,7 +157,7 @@ impl<T, D: Domain> Drop for Locked<'_, T, D> {
 /// Retires nodes that were kept under the lock: `waste` and those behind it, by `previous`.
 #[cold]
 #[inline(never)]
-fn retire_all<T, D: Domain>(list: &List<T, D>, mut waste: *mut Node<T>) {
+fn retire_all<T, D: Domain>(list: &List<T, D>, mut waste: *mut ListNode<T>) {
     while let Some(node) = NonNull::new(waste) {
         // SAFETY: a node that is not retired yet.
         waste = unsafe { node.as_ref() }.previous.get();

@@ -11,25 +11,25 @@ use crate::atomic::{AtomicPtr, Ordering};
 use crate::collect::backend::panics;
 
 /// A value and its links. Allocated as a `Box` is.
-pub(super) struct Node<T> {
+pub(super) struct ListNode<T> {
     /// The node after this one; null: none. All that readers look at beside the value. It stays as
     /// it is when the node is removed.
-    pub(super) next: AtomicPtr<Node<T>>,
+    pub(super) next: AtomicPtr<ListNode<T>>,
     /// The node before this one; null: none. The writers' own, under the lock: no reader looks at it.
     /// Of a node that is about to be retired, the one that is to be retired after it.
-    pub(super) previous: Cell<*mut Node<T>>,
+    pub(super) previous: Cell<*mut ListNode<T>>,
     pub(super) value: T,
 }
 
-impl<T> Node<T> {
+impl<T> ListNode<T> {
     /// Allocates a node; returns the value if there is no memory.
-    pub(super) fn try_new(value: T) -> Result<NonNull<Node<T>>, T> {
+    pub(super) fn try_new(value: T) -> Result<NonNull<ListNode<T>>, T> {
         // SAFETY: the layout has a size: that of two pointers at least.
-        let memory = unsafe { alloc(Layout::new::<Node<T>>()) };
-        let Some(node) = NonNull::new(memory.cast::<Node<T>>()) else { return Err(value) };
+        let memory = unsafe { alloc(Layout::new::<ListNode<T>>()) };
+        let Some(node) = NonNull::new(memory.cast::<ListNode<T>>()) else { return Err(value) };
         let links = (AtomicPtr::new(ptr::null_mut()), Cell::new(ptr::null_mut()));
         // SAFETY: allocated above, for a node.
-        unsafe { node.write(Node { next: links.0, previous: links.1, value }) };
+        unsafe { node.write(ListNode { next: links.0, previous: links.1, value }) };
         Ok(node)
     }
 
@@ -37,7 +37,7 @@ impl<T> Node<T> {
     ///
     /// # Safety
     /// It is from `try_new`, the caller's alone, and not used again.
-    pub(super) unsafe fn into_value(node: NonNull<Node<T>>) -> T {
+    pub(super) unsafe fn into_value(node: NonNull<ListNode<T>>) -> T {
         // SAFETY: the caller's promise; allocated as a box is.
         let node = unsafe { Box::from_raw(node.as_ptr()) };
         node.value
@@ -47,7 +47,7 @@ impl<T> Node<T> {
     ///
     /// # Safety
     /// As for `into_value`.
-    pub(super) unsafe fn free(node: NonNull<Node<T>>) {
+    pub(super) unsafe fn free(node: NonNull<ListNode<T>>) {
         // SAFETY: the caller's promise; allocated as a box is.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
     }
@@ -55,8 +55,8 @@ impl<T> Node<T> {
 
 /// One node or several, linked both ways, which no list has.
 pub(super) struct Chain<T> {
-    pub(super) first: NonNull<Node<T>>,
-    pub(super) last: NonNull<Node<T>>,
+    pub(super) first: NonNull<ListNode<T>>,
+    pub(super) last: NonNull<ListNode<T>>,
     pub(super) len: usize,
     owns: PhantomData<T>,
 }
@@ -65,13 +65,13 @@ impl<T> Chain<T> {
     /// Makes a chain of one value.
     #[inline]
     pub(super) fn one(value: T) -> Chain<T> {
-        Self::try_one(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Node<T>>()))
+        Self::try_one(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<ListNode<T>>()))
     }
 
     /// Makes a chain of one value; returns the value if there is no memory.
     #[inline]
     pub(super) fn try_one(value: T) -> Result<Chain<T>, T> {
-        let node = Node::try_new(value)?;
+        let node = ListNode::try_new(value)?;
         // SAFETY: a chain of one node, which is new.
         Ok(unsafe { Chain::new(node, node, 1) })
     }
@@ -87,7 +87,7 @@ impl<T> Chain<T> {
     /// # Safety
     /// `len` nodes from `first` to `last`, linked both ways, are the caller's alone, and the chain's
     /// from now on. The last one's `next` is null.
-    pub(super) unsafe fn new(first: NonNull<Node<T>>, last: NonNull<Node<T>>, len: usize) -> Chain<T> {
+    pub(super) unsafe fn new(first: NonNull<ListNode<T>>, last: NonNull<ListNode<T>>, len: usize) -> Chain<T> {
         Chain { first, last, len, owns: PhantomData }
     }
 
@@ -104,7 +104,7 @@ impl<T> Chain<T> {
     }
 
     /// Gives the nodes up to the caller, and returns the first.
-    pub(super) fn leak(self) -> NonNull<Node<T>> {
+    pub(super) fn leak(self) -> NonNull<ListNode<T>> {
         let first = self.first;
         mem::forget(self);
         first
@@ -119,7 +119,7 @@ impl<T> Drop for Chain<T> {
             // SAFETY: the chain's own. Relaxed: no other thread has it.
             node = unsafe { this.as_ref() }.next.load(Ordering::Relaxed);
             // SAFETY: as above, and given up.
-            panics(|| unsafe { Node::free(this) });
+            panics(|| unsafe { ListNode::free(this) });
         }
     }
 }

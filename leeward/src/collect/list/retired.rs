@@ -6,7 +6,7 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 
 use super::list::List;
-use super::node::Node;
+use super::node::ListNode;
 use crate::mutant::check;
 use crate::rcu::{Cookie, Domain, Global};
 
@@ -27,7 +27,7 @@ use crate::rcu::{Cookie, Domain, Global};
 #[must_use = "dropping it has the value freed later; say `.defer()`, or `.synchronize()` to have it back"]
 pub struct Retired<'l, T, D: Domain = Global> {
     list: &'l List<T, D>,
-    node: NonNull<Node<T>>,
+    node: NonNull<ListNode<T>>,
     /// Made at the first poll.
     cookie: Option<Cookie<D>>,
 }
@@ -40,7 +40,7 @@ unsafe impl<T: Send + Sync, D: Domain> Sync for Retired<'_, T, D> {}
 impl<'l, T, D: Domain> Retired<'l, T, D> {
     /// # Safety
     /// The node was the list's, no section that begins from now on finds it, and it is the caller's.
-    pub(super) unsafe fn new(list: &'l List<T, D>, node: NonNull<Node<T>>) -> Self {
+    pub(super) unsafe fn new(list: &'l List<T, D>, node: NonNull<ListNode<T>>) -> Self {
         Retired { list, node, cookie: None }
     }
 
@@ -65,7 +65,7 @@ impl<'l, T, D: Domain> Retired<'l, T, D> {
         }
         D::synchronize();
         // SAFETY: every reader that may have found it has left.
-        unsafe { Node::into_value(ManuallyDrop::new(self).node) }
+        unsafe { ListNode::into_value(ManuallyDrop::new(self).node) }
     }
 
     /// Returns the value if no reader can have it. Never waits: the first call asks for a grace
@@ -88,7 +88,7 @@ impl<'l, T, D: Domain> Retired<'l, T, D> {
             return Err(self);
         }
         // SAFETY: the cookie was made after the node was unlinked, and its grace period is over.
-        Ok(unsafe { Node::into_value(ManuallyDrop::new(self).node) })
+        Ok(unsafe { ListNode::into_value(ManuallyDrop::new(self).node) })
     }
 }
 

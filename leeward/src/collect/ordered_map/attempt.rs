@@ -11,7 +11,7 @@ use super::map::OrderedMap;
 use super::memory::Stock;
 use super::need::inner_nodes;
 use super::no_memory::NoMemory;
-use super::node::{Leaf, Node};
+use super::node::{Leaf, TreeNode};
 use super::path::{Path, Side};
 use super::plan::{Out, Packed, Plan, Stop};
 use super::retired::Retired;
@@ -60,7 +60,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// What `plan` returns where nothing is to be changed; no memory.
     pub(super) fn attempt<S: Store<K, V>>(
         &self,
-        go: impl FnOnce(NonNull<Node>) -> Path,
+        go: impl FnOnce(NonNull<TreeNode>) -> Path,
         plan: impl FnOnce(Option<(&Path, &Leaf<K, V, S>)>) -> Result<Plan<K, V, S>, Stop>,
     ) -> Result<Option<Done<K, V, S>>, Stop> {
         in_section::<D, _>(|| {
@@ -126,7 +126,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     }
 
     /// Goes to the leaf of a key.
-    fn to<S: Store<K, V>, Q: Ord + ?Sized>(key: &Q) -> impl Fn(NonNull<Node>) -> Path
+    fn to<S: Store<K, V>, Q: Ord + ?Sized>(key: &Q) -> impl Fn(NonNull<TreeNode>) -> Path
     where
         K: Borrow<Q>,
     {
@@ -252,7 +252,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// Takes the entry out that `find` finds in the leaf to which `go` goes.
     fn take_at<S: Store<K, V>>(
         &self,
-        go: impl Fn(NonNull<Node>) -> Path,
+        go: impl Fn(NonNull<TreeNode>) -> Path,
         find: impl Fn(&Leaf<K, V, S>) -> Option<usize>,
         reserves: bool,
     ) -> Result<Option<Removed<K, V>>, NoMemory> {

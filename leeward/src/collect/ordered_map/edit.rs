@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use super::lock::WriteLock;
 use super::memory::Stock;
-use super::node::{self, CAPACITY, FEW, Inner, MERGED, Node};
+use super::node::{self, CAPACITY, FEW, Inner, MERGED, TreeNode};
 use super::path::{self, Path};
 use super::store::{Store, TreeSlot};
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
@@ -17,7 +17,7 @@ use crate::mutant::check;
 
 /// The tree of a map, and its writers' lock.
 pub(super) struct Tree {
-    root: AtomicPtr<Node>,
+    root: AtomicPtr<TreeNode>,
     /// The number of entries. Changed under the lock.
     len: AtomicUsize,
     lock: WriteLock,
@@ -25,9 +25,9 @@ pub(super) struct Tree {
 
 /// What takes the place of a node: nothing, one node (`left`), or two.
 pub(super) struct Change<Key> {
-    pub(super) left: Option<NonNull<Node>>,
+    pub(super) left: Option<NonNull<TreeNode>>,
     /// The right one of two nodes, and the separator between them: its least key.
-    pub(super) right: Option<(TreeSlot<Key>, NonNull<Node>)>,
+    pub(super) right: Option<(TreeSlot<Key>, NonNull<TreeNode>)>,
     /// The separator before `left`, where it is another one than before: the least key of `left`.
     pub(super) new_separator: Option<TreeSlot<Key>>,
     /// True if entries or children were removed: the node may fit into a neighbour.
@@ -39,17 +39,17 @@ const UNLINKED: usize = 40;
 
 /// The nodes that a change has unlinked.
 pub(super) struct Unlinked {
-    nodes: [MaybeUninit<NonNull<Node>>; UNLINKED],
+    nodes: [MaybeUninit<NonNull<TreeNode>>; UNLINKED],
     len: usize,
 }
 
 impl Unlinked {
-    fn push(&mut self, node: NonNull<Node>) {
+    fn push(&mut self, node: NonNull<TreeNode>) {
         self.nodes[self.len].write(node);
         self.len += 1;
     }
 
-    pub(super) fn nodes(&self) -> impl Iterator<Item = NonNull<Node>> {
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NonNull<TreeNode>> {
         // SAFETY: those below the length were written.
         self.nodes[..self.len].iter().map(|node| unsafe { node.assume_init() })
     }
@@ -95,7 +95,7 @@ impl Tree {
     }
 
     #[inline(always)]
-    pub(super) fn root(&self) -> Option<NonNull<Node>> {
+    pub(super) fn root(&self) -> Option<NonNull<TreeNode>> {
         path::root(&self.root)
     }
 
@@ -144,7 +144,7 @@ impl Tree {
     }
 
     /// Empties the tree, and returns the root that it had.
-    pub(super) fn take(&self) -> Option<NonNull<Node>> {
+    pub(super) fn take(&self) -> Option<NonNull<TreeNode>> {
         let _held = self.lock.lock();
         let root = self.root();
         path::set_root(&self.root, None);
@@ -202,7 +202,7 @@ impl Tree {
     /// The caller has the lock; the change's nodes are of this kind.
     unsafe fn replace_root<K, V, S: Store<K, V>>(
         &self,
-        old: NonNull<Node>,
+        old: NonNull<TreeNode>,
         change: Change<S::Key>,
         unlinked: &mut Unlinked,
         stock: &mut Stock<Inner<K, V, S>>,
@@ -234,7 +234,7 @@ impl Tree {
     unsafe fn recount<K, V, S: Store<K, V>>(&self) {
         /// # Safety
         /// As above.
-        unsafe fn count<K, V, S: Store<K, V>>(node: NonNull<Node>) -> usize {
+        unsafe fn count<K, V, S: Store<K, V>>(node: NonNull<TreeNode>) -> usize {
             // SAFETY: linked nodes live.
             let head = unsafe { node.as_ref() };
             if head.level() == 0 {
@@ -256,7 +256,10 @@ impl Tree {
 ///
 /// # Safety
 /// The node is of this kind and was not published.
-unsafe fn without_chain<K, V, S: Store<K, V>>(root: NonNull<Node>, stock: &mut Stock<Inner<K, V, S>>) -> NonNull<Node> {
+unsafe fn without_chain<K, V, S: Store<K, V>>(
+    root: NonNull<TreeNode>,
+    stock: &mut Stock<Inner<K, V, S>>,
+) -> NonNull<TreeNode> {
     // SAFETY: a new node.
     let head = unsafe { root.as_ref() };
     if head.level() == 0 || head.len() != 1 {

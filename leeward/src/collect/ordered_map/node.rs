@@ -21,7 +21,7 @@ pub(super) const MERGED: usize = CAPACITY - CAPACITY / 4;
 
 /// What a leaf and an inner node begin with. (Aligned, so that its address has bits for `waste.rs`.)
 #[repr(C, align(8))]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     /// By which the limbo keeps a node that was unlinked, where there is no memory for a bag. Readers
     /// leave it alone.
     link: Link,
@@ -32,10 +32,10 @@ pub(super) struct Node {
     drops: AtomicU32,
 }
 
-impl Node {
-    fn new(level: usize, len: u16) -> Node {
+impl TreeNode {
+    fn new(level: usize, len: u16) -> TreeNode {
         const { assert!(CAPACITY <= u32::BITS as usize) };
-        Node { link: Link::new(), level: level as u16, len, drops: AtomicU32::new(0) }
+        TreeNode { link: Link::new(), level: level as u16, len, drops: AtomicU32::new(0) }
     }
 
     /// Returns a bit for each entry that is freed with this leaf.
@@ -65,7 +65,7 @@ impl Node {
 /// A node at the bottom: entries in order, one at least once readers can find it.
 #[repr(C)]
 pub(super) struct Leaf<K, V, S: Store<K, V>> {
-    node: Node,
+    node: TreeNode,
     keys: [TreeSlot<S::Key>; CAPACITY],
     values: [TreeSlot<S::Value>; CAPACITY],
 }
@@ -74,10 +74,10 @@ pub(super) struct Leaf<K, V, S: Store<K, V>> {
 /// second (or, where keys are copied, a key between the two).
 #[repr(C)]
 pub(super) struct Inner<K, V, S: Store<K, V>> {
-    node: Node,
+    node: TreeNode,
     /// Before each child but the first: the separator at `i - 1` stands before child `i`.
     separators: [TreeSlot<S::Key>; CAPACITY],
-    children: [AtomicPtr<Node>; CAPACITY],
+    children: [AtomicPtr<TreeNode>; CAPACITY],
 }
 
 /// Returns how many keys of the first `len` slots are not greater than `wanted`. The keys are in order;
@@ -98,9 +98,9 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
     /// Returns an empty leaf, which is the caller's alone; `None`: there is no memory.
     pub(super) fn new() -> Option<Box<Self>> {
         let mut leaf = try_uninit::<Self>()?;
-        let node = leaf.as_mut_ptr().cast::<Node>();
+        let node = leaf.as_mut_ptr().cast::<TreeNode>();
         // SAFETY: a leaf begins with its node.
-        unsafe { node.write(Node::new(0, 0)) };
+        unsafe { node.write(TreeNode::new(0, 0)) };
         // SAFETY: slots need not be initialized.
         Some(unsafe { leaf.assume_init() })
     }
@@ -110,7 +110,7 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
     /// # Safety
     /// The node is a leaf of this kind, and lives for as long as `'a`.
     #[inline(always)]
-    pub(super) unsafe fn of<'a>(node: NonNull<Node>) -> &'a Self {
+    pub(super) unsafe fn of<'a>(node: NonNull<TreeNode>) -> &'a Self {
         // SAFETY: the caller's promise.
         unsafe { node.cast().as_ref() }
     }
@@ -210,10 +210,10 @@ impl<K, V, S: Store<K, V>> Leaf<K, V, S> {
 
 impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     /// Makes an inner node with one child, which is the caller's alone.
-    pub(super) fn new(mut memory: Box<MaybeUninit<Self>>, level: usize, first: NonNull<Node>) -> Box<Self> {
+    pub(super) fn new(mut memory: Box<MaybeUninit<Self>>, level: usize, first: NonNull<TreeNode>) -> Box<Self> {
         let separators = [const { MaybeUninit::uninit() }; CAPACITY];
         let children = core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()));
-        let inner = memory.write(Inner { node: Node::new(level, 1), separators, children });
+        let inner = memory.write(Inner { node: TreeNode::new(level, 1), separators, children });
         // Relaxed: the node is no one else's yet.
         inner.children[0].store(first.as_ptr(), Ordering::Relaxed);
         // SAFETY: written above.
@@ -225,7 +225,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     /// # Safety
     /// The node is an inner node of this kind, and lives for as long as `'a`.
     #[inline(always)]
-    pub(super) unsafe fn of<'a>(node: NonNull<Node>) -> &'a Self {
+    pub(super) unsafe fn of<'a>(node: NonNull<TreeNode>) -> &'a Self {
         // SAFETY: the caller's promise.
         unsafe { node.cast().as_ref() }
     }
@@ -241,7 +241,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
 
     /// Returns a child, with all that was done to it before it was published.
     #[inline(always)]
-    pub(super) fn child(&self, index: usize) -> NonNull<Node> {
+    pub(super) fn child(&self, index: usize) -> NonNull<TreeNode> {
         debug_assert!(index < self.len());
         // SAFETY: within the length, which is the capacity at most.
         let child = unsafe { self.children.get_unchecked(index) };
@@ -252,7 +252,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     }
 
     /// Publishes another child in the place of one.
-    pub(super) fn set_child(&self, index: usize, child: NonNull<Node>) {
+    pub(super) fn set_child(&self, index: usize, child: NonNull<TreeNode>) {
         // Release: partner of the acquire in `child`: the new node is whole.
         self.children[index].store(child.as_ptr(), order!(Release, ordered_child_release));
     }
@@ -291,7 +291,7 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
     }
 
     /// Appends a child, with the separator before it.
-    pub(super) fn push(&mut self, separator: TreeSlot<S::Key>, child: NonNull<Node>) {
+    pub(super) fn push(&mut self, separator: TreeSlot<S::Key>, child: NonNull<TreeNode>) {
         let index = self.len();
         self.separators[index - 1] = separator;
         // Relaxed: the node is no one else's yet.
@@ -305,8 +305,8 @@ impl<K, V, S: Store<K, V>> Inner<K, V, S> {
 /// # Safety
 /// Both are of this kind and of one level, and live; `node` is the caller's alone, and has room.
 pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(
-    node: NonNull<Node>,
-    left: NonNull<Node>,
+    node: NonNull<TreeNode>,
+    left: NonNull<TreeNode>,
     separator: TreeSlot<S::Key>,
 ) {
     // SAFETY: the caller's promise.
@@ -328,9 +328,9 @@ pub(super) unsafe fn prepend<K, V, S: Store<K, V>>(
 /// # Safety
 /// As for `prepend`.
 pub(super) unsafe fn append<K, V, S: Store<K, V>>(
-    node: NonNull<Node>,
+    node: NonNull<TreeNode>,
     separator: TreeSlot<S::Key>,
-    right: NonNull<Node>,
+    right: NonNull<TreeNode>,
 ) {
     // SAFETY: the caller's promise.
     if unsafe { right.as_ref() }.level() == 0 {
@@ -349,7 +349,7 @@ pub(super) unsafe fn append<K, V, S: Store<K, V>>(
 }
 
 /// Returns a node of a box, which is to be published.
-pub(super) fn leak<T>(node: Box<T>) -> NonNull<Node> {
+pub(super) fn leak<T>(node: Box<T>) -> NonNull<TreeNode> {
     NonNull::from(Box::leak(node)).cast()
 }
 
@@ -357,7 +357,7 @@ pub(super) fn leak<T>(node: Box<T>) -> NonNull<Node> {
 ///
 /// # Safety
 /// The node is of this kind, came from `leak`, and is the caller's alone.
-pub(super) unsafe fn free<K, V, S: Store<K, V>>(node: NonNull<Node>) {
+pub(super) unsafe fn free<K, V, S: Store<K, V>>(node: NonNull<TreeNode>) {
     // SAFETY: the caller's promise.
     let is_leaf = unsafe { node.as_ref() }.level() == 0;
     if is_leaf {
@@ -375,7 +375,7 @@ pub(super) unsafe fn free<K, V, S: Store<K, V>>(node: NonNull<Node>) {
 /// # Safety
 /// The nodes and their entries are the caller's alone, and of this kind.
 pub(super) unsafe fn take_apart<K, V, S: Store<K, V>>(
-    node: NonNull<Node>,
+    node: NonNull<TreeNode>,
     each: &mut impl FnMut(TreeSlot<S::Key>, TreeSlot<S::Value>),
 ) {
     // SAFETY: the caller's promise.

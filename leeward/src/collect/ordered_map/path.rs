@@ -9,7 +9,7 @@ use core::borrow::Borrow;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use super::node::{Inner, Leaf, Node};
+use super::node::{Inner, Leaf, TreeNode};
 use super::store::Store;
 use crate::atomic::AtomicPtr;
 use crate::mutant::order;
@@ -20,7 +20,7 @@ const LEVELS: usize = 16;
 /// One inner node on the way, and which child was taken.
 #[derive(Clone, Copy)]
 struct Step {
-    node: NonNull<Node>,
+    node: NonNull<TreeNode>,
     index: usize,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Path {
     steps: [MaybeUninit<Step>; LEVELS],
     /// The number of steps.
     depth: usize,
-    leaf: NonNull<Node>,
+    leaf: NonNull<TreeNode>,
 }
 
 /// The way to go at each inner node.
@@ -42,13 +42,13 @@ pub(super) enum Side {
 
 /// Loads a root, with all that was done to it before it was published.
 #[inline(always)]
-pub(super) fn root(root: &AtomicPtr<Node>) -> Option<NonNull<Node>> {
+pub(super) fn root(root: &AtomicPtr<TreeNode>) -> Option<NonNull<TreeNode>> {
     // Acquire: partner of the release in `set_root`.
     NonNull::new(root.load(order!(Acquire, ordered_root_acquire)))
 }
 
 /// Publishes another root.
-pub(super) fn set_root(root: &AtomicPtr<Node>, node: Option<NonNull<Node>>) {
+pub(super) fn set_root(root: &AtomicPtr<TreeNode>, node: Option<NonNull<TreeNode>>) {
     let node = node.map_or(core::ptr::null_mut(), NonNull::as_ptr);
     // Release: partner of the acquire in `root`: the node is whole.
     root.store(node, order!(Release, ordered_root_release));
@@ -59,7 +59,7 @@ pub(super) fn set_root(root: &AtomicPtr<Node>, node: Option<NonNull<Node>>) {
 /// # Safety
 /// The root is a tree's of this kind, and was loaded in a section that is open for as long as `'a`.
 #[inline(always)]
-pub(super) unsafe fn leaf_of<'a, K, V, S, Q>(root: NonNull<Node>, wanted: &Q) -> &'a Leaf<K, V, S>
+pub(super) unsafe fn leaf_of<'a, K, V, S, Q>(root: NonNull<TreeNode>, wanted: &Q) -> &'a Leaf<K, V, S>
 where
     K: Borrow<Q> + 'a,
     V: 'a,
@@ -86,7 +86,7 @@ impl Path {
     /// As for `leaf_of`.
     #[inline]
     pub(super) unsafe fn go<K, V, S: Store<K, V>>(
-        root: NonNull<Node>,
+        root: NonNull<TreeNode>,
         choose: impl Fn(&Inner<K, V, S>) -> usize,
     ) -> Path {
         let mut path = Path { steps: [MaybeUninit::uninit(); LEVELS], depth: 0, leaf: root };
@@ -99,7 +99,7 @@ impl Path {
     ///
     /// # Safety
     /// As for `leaf_of`.
-    pub(super) unsafe fn to_end<K, V, S: Store<K, V>>(root: NonNull<Node>, side: Side) -> Path {
+    pub(super) unsafe fn to_end<K, V, S: Store<K, V>>(root: NonNull<TreeNode>, side: Side) -> Path {
         // SAFETY: the caller's promise.
         unsafe { Path::go::<K, V, S>(root, |inner| end_of(inner, side)) }
     }
@@ -111,7 +111,7 @@ impl Path {
     #[inline(always)]
     unsafe fn descend<K, V, S: Store<K, V>>(
         &mut self,
-        mut node: NonNull<Node>,
+        mut node: NonNull<TreeNode>,
         choose: impl Fn(&Inner<K, V, S>) -> usize,
     ) {
         // SAFETY: nodes live until the section ends.
@@ -158,7 +158,7 @@ impl Path {
     ///
     /// # Safety
     /// The path is of a tree of this kind, and its nodes live.
-    pub(super) unsafe fn is_linked<K, V, S: Store<K, V>>(&self, root: Option<NonNull<Node>>) -> bool {
+    pub(super) unsafe fn is_linked<K, V, S: Store<K, V>>(&self, root: Option<NonNull<TreeNode>>) -> bool {
         let mut now = root;
         for level in 0..self.depth {
             let Step { node, index } = self.at(level);
@@ -183,12 +183,12 @@ impl Path {
     }
 
     /// Returns the inner node at `level`, counted from the root, and the index of the child.
-    pub(super) fn inner(&self, level: usize) -> (NonNull<Node>, usize) {
+    pub(super) fn inner(&self, level: usize) -> (NonNull<TreeNode>, usize) {
         let Step { node, index } = self.at(level);
         (node, index)
     }
 
-    pub(super) fn leaf_node(&self) -> NonNull<Node> {
+    pub(super) fn leaf_node(&self) -> NonNull<TreeNode> {
         self.leaf
     }
 

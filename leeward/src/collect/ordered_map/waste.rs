@@ -8,19 +8,19 @@ use alloc::boxed::Box;
 use core::ptr::NonNull;
 
 use super::memory::try_box;
-use super::node::{self, Leaf, Node};
+use super::node::{self, Leaf, TreeNode};
 use super::store::{Entry, Layout, Store, Taken, with_store};
 use crate::collect::backend::{Link, panics};
 
 /// An object that no new reader finds.
 pub(super) enum Waste<K, V> {
     /// A node, without what it points to.
-    Node(NonNull<Node>),
+    Node(NonNull<TreeNode>),
     Entry(NonNull<Entry<K, V>>),
     /// An entry, and what was reserved to retire it.
     Apart(NonNull<Entry<K, V>>, Box<Apart<K, V>>),
     /// A root, with all that is below.
-    Tree(NonNull<Node>),
+    Tree(NonNull<TreeNode>),
 }
 
 /// What was taken out of the map, and what was reserved to retire it.
@@ -108,7 +108,7 @@ pub(super) unsafe fn free<K, V>(layout: Layout, item: NonNull<()>) -> u64 {
 ///
 /// # Safety
 /// The node is of this kind, unlinked, and the caller's alone.
-unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<Node>) -> u64 {
+unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<TreeNode>) -> u64 {
     // SAFETY: the caller's promise.
     let drops = unsafe { node.as_ref() }.drops();
     let mut caught = 0;
@@ -134,7 +134,7 @@ unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<Node>) -> u64 {
 ///
 /// # Safety
 /// As for `node::take_apart`.
-pub(super) unsafe fn drop_tree<K, V, S: Store<K, V>>(root: NonNull<Node>) -> u64 {
+pub(super) unsafe fn drop_tree<K, V, S: Store<K, V>>(root: NonNull<TreeNode>) -> u64 {
     let mut caught = 0;
     let mut each = |key, value| {
         // SAFETY: the tree is the caller's alone; each pair comes once.

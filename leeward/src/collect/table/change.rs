@@ -6,7 +6,7 @@ use super::line::Tags;
 use super::put::put;
 use super::search::{has_unknown, locate};
 use super::storage::{NoMemory, Table};
-use super::{Node, Owner, RawTable, Seen, raw};
+use super::{Owner, RawTable, Seen, TableNode, raw};
 use crate::mutant::check;
 
 /// What became of an insertion.
@@ -22,7 +22,7 @@ pub(crate) enum Insertion {
 /// The node is not in the table any more, so nothing was changed.
 pub(super) struct Absent;
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// Calls `act` with the newest table, the index of the line of `hash`, and the line's word,
     /// while it is locked. `act` returns the line's new word, or why nothing was changed.
     #[inline]
@@ -142,7 +142,7 @@ impl<N: Node> RawTable<N> {
 ///
 /// # Safety
 /// Both are alive.
-pub(super) unsafe fn common_hash<N: Node>(old: NonNull<N>, new: NonNull<N>) -> u64 {
+pub(super) unsafe fn common_hash<N: TableNode>(old: NonNull<N>, new: NonNull<N>) -> u64 {
     // SAFETY: the caller's promise.
     let hash = unsafe { old.as_ref() }.hash();
     // SAFETY: as above.

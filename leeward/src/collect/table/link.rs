@@ -29,7 +29,7 @@
 
 use core::ptr::{self, NonNull};
 
-use super::Node;
+use super::TableNode;
 use crate::atomic::{AtomicPtr, Ordering, const_fn};
 use crate::mutant::{check, order};
 
@@ -41,7 +41,7 @@ const REMOVED: usize = 1;
 /// # Safety
 /// The link is changed by the table alone while the node is in it, and for a grace period
 /// after.
-pub(crate) unsafe trait Linked: Node {
+pub(crate) unsafe trait Linked: TableNode {
     fn link(&self) -> &Link;
 
     /// Returns true if this is the node's hash.

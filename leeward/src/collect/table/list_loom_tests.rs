@@ -9,7 +9,7 @@ use std::vec::Vec;
 use loom::cell::UnsafeCell;
 
 use super::link::{Link, Linked, follow};
-use super::{Insertion, Node, Owner, RawTable, Table};
+use super::{Insertion, Owner, RawTable, Table, TableNode};
 use crate::atomic::{AtomicU32, AtomicUsize};
 use crate::models::{self, together};
 
@@ -23,7 +23,7 @@ struct Numbered {
 const HASH: u64 = 5 | 9 << 57;
 
 // SAFETY: the hash does not change.
-unsafe impl Node for Numbered {
+unsafe impl TableNode for Numbered {
     fn hash(&self) -> u64 {
         HASH
     }

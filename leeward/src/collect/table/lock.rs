@@ -13,7 +13,7 @@
 
 use super::line::{Locked, Tags};
 use super::storage::Table;
-use super::{Node, RawTable};
+use super::{RawTable, TableNode};
 use crate::atomic::Ordering;
 use crate::futex::{self, Private, Timeout};
 use crate::mutant::{mutated, step};
@@ -22,7 +22,7 @@ use crate::raw::spin_budget::SpinBudget;
 /// The nodes of the line are in the next table.
 pub(super) struct Moved;
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// Locks the line `index`, and returns its word. What the caller does until `publish` is short:
     /// other writers wait.
     #[inline]

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use loom::cell::UnsafeCell;
 
 use super::put::{fill_in, put};
-use super::{Insertion, Node, Owner, RawTable, Seen, Table, raw};
+use super::{Insertion, Owner, RawTable, Seen, Table, TableNode, raw};
 use crate::atomic::{AtomicU32, AtomicUsize};
 use crate::models::{self, together};
 
@@ -20,7 +20,7 @@ struct Numbered {
 }
 
 // SAFETY: the hash does not change.
-unsafe impl Node for Numbered {
+unsafe impl TableNode for Numbered {
     fn hash(&self) -> u64 {
         self.hash
     }

@@ -106,7 +106,7 @@ use counts::Counts;
 ///
 /// # Safety
 /// The hash of a node never changes while the node is in a table.
-pub(crate) unsafe trait Node: Sized {
+pub(crate) unsafe trait TableNode: Sized {
     /// Returns the hash that the node was inserted with: stored in the node, not computed again.
     fn hash(&self) -> u64;
 
@@ -147,7 +147,7 @@ unsafe impl<N> Send for RawTable<N> {}
 // SAFETY: as above.
 unsafe impl<N> Sync for RawTable<N> {}
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     const_fn! {
         /// Makes a table without nodes. Allocates nothing.
         pub(crate) fn new() -> Self {

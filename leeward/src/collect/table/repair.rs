@@ -7,12 +7,12 @@ use super::line::Tags;
 use super::resize::units;
 use super::search::overflows;
 use super::storage::Table;
-use super::{Node, RawTable, raw};
+use super::{RawTable, TableNode, raw};
 use crate::atomic::Ordering;
 use crate::inherited;
 use crate::mutant::check;
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// In the child of a fork: breaks the locks of threads that are not there, has what they were
     /// moving begun anew, and counts the nodes.
     pub(super) fn repair(&self) {
@@ -36,9 +36,9 @@ impl<N: Node> RawTable<N> {
     }
 }
 
-/// Replaces each slot's node by its survivor (`Node::survivor`), in the lines for which
+/// Replaces each slot's node by its survivor (`TableNode::survivor`), in the lines for which
 /// `is_meant(index)` is true. Returns the number of nodes left.
-fn survivors<N: Node>(table: &Table, is_meant: impl Fn(usize) -> bool) -> usize {
+fn survivors<N: TableNode>(table: &Table, is_meant: impl Fn(usize) -> bool) -> usize {
     let mut count = 0;
     for index in (0..table.count()).filter(|&index| is_meant(index)) {
         let home = table.line(index as u64);

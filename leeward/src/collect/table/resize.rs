@@ -13,7 +13,7 @@ use super::line::Tags;
 use super::put::fill_in;
 use super::search::overflows;
 use super::storage::{NoMemory, Overflow, Table};
-use super::{Node, Owner, RawTable, start};
+use super::{Owner, RawTable, TableNode, start};
 use crate::atomic::Ordering;
 use crate::inherited;
 use crate::mutant::{check, step};
@@ -41,7 +41,7 @@ fn lines_for(nodes: usize) -> Result<usize, NoMemory> {
     nodes.div_ceil(FULL).max(1).checked_next_power_of_two().ok_or(NoMemory)
 }
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// Returns how many nodes find room before the table grows.
     pub(crate) fn capacity(&self) -> usize {
         most(self.table())
@@ -244,7 +244,7 @@ pub(super) fn units(table: &Table, next: &Table) -> usize {
 /// that of the line where it lies (`common_hash`). So it moves within its unit. If it does not, its
 /// memory was changed by others: the process ends, since the lines of another unit may be another
 /// thread's, and since a panic would leave the old ones locked.
-fn fill<N: Node>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>; 2]) -> Result<(), NoMemory> {
+fn fill<N: TableNode>(table: &Table, next: &Table, unit: usize, words: &[Option<Tags>; 2]) -> Result<(), NoMemory> {
     let step = units(table, next);
     for index in (unit..next.count()).step_by(step) {
         // An attempt that failed for want of memory, or in the parent of a fork, may have left something.

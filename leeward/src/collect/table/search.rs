@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::line::{Line, Tags};
 use super::storage::{Overflow, Table};
-use super::{Node, RawTable, raw};
+use super::{RawTable, TableNode, raw};
 use crate::atomic::AtomicPtr;
 use crate::mutant::order;
 
@@ -60,7 +60,7 @@ impl Seen {
     }
 }
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// Returns the node with this hash for which `is_equal` returns true. Wait-free, but for
     /// `is_equal`.
     ///
@@ -115,7 +115,7 @@ impl<N: Node> RawTable<N> {
 /// # Safety
 /// As for `find`; the word is the line's.
 #[inline(always)]
-unsafe fn find_in<N: Node>(
+unsafe fn find_in<N: TableNode>(
     line: &Line,
     tags: Tags,
     hash: u64,
@@ -138,7 +138,7 @@ unsafe fn find_in<N: Node>(
 /// As for `find`. The word of the table's line was loaded in this section.
 #[cold]
 #[inline(never)]
-unsafe fn find_further<N: Node>(
+unsafe fn find_further<N: TableNode>(
     mut table: &Table,
     mut tags: Tags,
     hash: u64,
@@ -222,7 +222,13 @@ fn slot_of<N>(line: &Line, tags: Tags, hash: u64, node: NonNull<N>) -> Option<us
 /// # Safety
 /// The line `index` is locked, and its word is `tags`. Inside a section.
 #[inline]
-pub(super) unsafe fn has_unknown<N: Node>(table: &Table, index: usize, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
+pub(super) unsafe fn has_unknown<N: TableNode>(
+    table: &Table,
+    index: usize,
+    tags: Tags,
+    hash: u64,
+    seen: &mut Seen,
+) -> bool {
     // SAFETY: the caller's promise.
     if unsafe { is_unknown_in::<N>(table.line(index as u64), tags, hash, seen) } {
         return true;
@@ -234,7 +240,7 @@ pub(super) unsafe fn has_unknown<N: Node>(table: &Table, index: usize, tags: Tag
 /// # Safety
 /// As for `has_unknown`.
 #[cold]
-unsafe fn has_unknown_further<N: Node>(table: &Table, index: usize, hash: u64, seen: &mut Seen) -> bool {
+unsafe fn has_unknown_further<N: TableNode>(table: &Table, index: usize, hash: u64, seen: &mut Seen) -> bool {
     overflows(table, index).any(|overflow| {
         let line = &overflow.line;
         // SAFETY: the caller's promise.
@@ -247,7 +253,7 @@ unsafe fn has_unknown_further<N: Node>(table: &Table, index: usize, hash: u64, s
 /// # Safety
 /// As for `has_unknown`.
 #[inline(always)]
-unsafe fn is_unknown_in<N: Node>(line: &Line, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
+unsafe fn is_unknown_in<N: TableNode>(line: &Line, tags: Tags, hash: u64, seen: &mut Seen) -> bool {
     tags.matches(hash).any(|slot| {
         let node = line.node(slot);
         // SAFETY: in the table, and callers are in a section.

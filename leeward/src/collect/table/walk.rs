@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use super::line::{Line, SLOTS, Tags};
 use super::storage::{Overflow, Table};
-use super::{Node, RawTable};
+use super::{RawTable, TableNode};
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::mutant::mutated;
 
@@ -36,7 +36,7 @@ struct Place<'t> {
     link: &'t AtomicPtr<Overflow>,
 }
 
-impl<N: Node> RawTable<N> {
+impl<N: TableNode> RawTable<N> {
     /// Walks through all nodes. Each that is there throughout is visited once; others may be
     /// visited.
     ///
@@ -47,7 +47,7 @@ impl<N: Node> RawTable<N> {
     }
 }
 
-impl<'t, N: Node> Walk<'t, N> {
+impl<'t, N: TableNode> Walk<'t, N> {
     /// Goes to the line that has the nodes from `from` on.
     fn enter_line(&mut self) {
         let hash = self.from.reverse_bits();

@@ -3,7 +3,7 @@
 use core::task::{Context, Poll, Waker};
 
 use super::super::hand_over::{HandOver, Spent};
-use super::super::node::{Node, Status};
+use super::super::node::{Status, TaskNode};
 use super::super::queue::{Locked, Sibling, Verdict};
 use super::super::word::{CLOSED, ONE, WAITING};
 use super::{Closed, Permits};
@@ -39,7 +39,7 @@ impl Permits {
     /// [`cancel`](Self::cancel)led before its memory is used for anything else, unless it is idle.
     #[cold]
     #[inline(never)]
-    pub(in crate::task) unsafe fn poll(&self, node: &Node, context: &Context<'_>) -> Outcome {
+    pub(in crate::task) unsafe fn poll(&self, node: &TaskNode, context: &Context<'_>) -> Outcome {
         let mut wakers = Wakers { own: context.waker(), spare: None, is_set: false };
         loop {
             if node.is(Status::Held) {
@@ -79,7 +79,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`; the queue has the node, and it is queued.
-    unsafe fn wait_on(&self, queue: Locked<'_>, node: &Node, wakers: &mut Wakers<'_>) -> Option<Outcome> {
+    unsafe fn wait_on(&self, queue: Locked<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
         // SAFETY: the queue has it.
         if !wakers.is_set && !unsafe { queue.will_wake(node, wakers.own) } && !mutated!(task_new_waker) {
             drop(queue);
@@ -123,7 +123,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`, and the node was queued in this process.
-    unsafe fn renew(&self, node: &Node, waker: Waker) {
+    unsafe fn renew(&self, node: &TaskNode, waker: Waker) {
         let queue = self.lock();
         if queue.has(node) && node.is(Status::Queued) {
             // SAFETY: the queue has it.
@@ -140,7 +140,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`; the node is the first in the line, and as much was gathered as it wants.
-    unsafe fn take_first(&self, queue: Locked<'_>, node: &Node) {
+    unsafe fn take_first(&self, queue: Locked<'_>, node: &TaskNode) {
         queue.counts().spend(node.wanted());
         // SAFETY: the queue has it.
         let spent = Spent(unsafe { queue.leave(node) });
@@ -159,7 +159,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`, and the node is idle.
-    unsafe fn queue(&self, node: &Node, waker: Waker, context: &Context<'_>) -> Outcome {
+    unsafe fn queue(&self, node: &TaskNode, waker: Waker, context: &Context<'_>) -> Outcome {
         let wanted = node.wanted() as usize;
         let queue = self.lock();
         // Relaxed: the exchange decides.
@@ -210,7 +210,7 @@ impl Permits {
     /// As for `poll`.
     #[cold]
     #[inline(never)]
-    pub(in crate::task) unsafe fn cancel(&self, node: &Node) {
+    pub(in crate::task) unsafe fn cancel(&self, node: &TaskNode) {
         if node.is(Status::Held) {
             return self.give(node.wanted() as usize);
         }
@@ -238,7 +238,7 @@ impl Permits {
 ///
 /// # Safety
 /// The caller is the node's owner; the queue has the node, which was told.
-unsafe fn hear(queue: Locked<'_>, node: &Node, wakers: &mut Wakers<'_>) -> Option<Outcome> {
+unsafe fn hear(queue: Locked<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
     if wakers.spare.is_some() {
         // If the waker's drop panics, the request is one that is dropped.
         drop(queue);

@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicUsize, Ordering};
-use crate::collect::table::{Link, Linked, Node, survivor};
+use crate::collect::table::{Link, Linked, TableNode, survivor};
 
 /// A place in one map; 16 bytes on 64-bit machines, of any content before it is added.
 #[repr(C, align(8))]
@@ -52,7 +52,7 @@ pub(super) fn spread(hash: u64) -> u64 {
 }
 
 // SAFETY: `set_hash` is called for nodes that are in no map.
-unsafe impl Node for MapNode {
+unsafe impl TableNode for MapNode {
     #[inline(always)]
     fn hash(&self) -> u64 {
         spread(self.given_hash() as u64)
