@@ -9,7 +9,7 @@ use crate::ops::call::Call;
 use crate::pi::graph::Waits;
 use crate::table::key::Key;
 use crate::table::locked::Locked;
-use crate::table::wait_list::Found;
+use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
 
@@ -91,7 +91,7 @@ impl<'a, H: Host> Call<'a, H> {
 
     /// Finds the owner of a lock for which others wait: the claim of the first of them leads to it.
     /// The word held `value`.
-    fn owner_by_claims(&self, first: &Found<H>, value: u32) -> Result<Attempt<'a, H>, Stop> {
+    fn owner_by_claims(&self, first: &FoundWaiter<H>, value: u32) -> Result<Attempt<'a, H>, Stop> {
         // A waiter of another kind is an error.
         let claim = self.engine.graph().claim_of(first)?;
         let mut waits = self.waits();

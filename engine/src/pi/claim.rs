@@ -9,7 +9,7 @@ use crate::atomic::Tracked;
 use crate::mutant::mutated;
 use crate::pi::tree::{Link, TREES};
 use crate::table::key::Key;
-use crate::table::wait_list::Found;
+use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Host, Priority, Thread};
 
@@ -113,7 +113,7 @@ impl<H: Host> Claimant<H> {
     }
 }
 
-impl<H: Host> Found<H> {
+impl<H: Host> FoundWaiter<H> {
     /// Returns the waiter's claim, if it waits with priority inheritance.
     pub(crate) fn claim(&self) -> Option<ClaimPtr<H>> {
         // `Claimant::tie` put it there.

@@ -22,7 +22,7 @@ use crate::table::bucket::Bucket;
 use crate::table::key::Key;
 use crate::table::lock_word::{Held, LockWord};
 use crate::table::locked::Locked;
-use crate::table::wait_list::Found;
+use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
 
@@ -73,7 +73,7 @@ impl<H: Host> Graph<H> {
 
     /// Returns the claim of a waiter, of whose list the caller holds the lock. `EINVAL` if it is a
     /// waiter of another kind, or of another engine.
-    pub(crate) fn claim_of(&self, found: &Found<H>) -> Result<ClaimPtr<H>, Errno> {
+    pub(crate) fn claim_of(&self, found: &FoundWaiter<H>) -> Result<ClaimPtr<H>, Errno> {
         let claim = found.claim().ok_or(Errno::EINVAL)?;
         // SAFETY: its waiter is in the list, and the field that is read never changes.
         if unsafe { claim.as_ref() }.is_of(self.identity()) { Ok(claim) } else { Err(Errno::EINVAL) }

@@ -13,7 +13,7 @@ use crate::pi::graph::Waits;
 use crate::pi::hand_off::{Notified, wake};
 use crate::pi::waiter::{ClaimEnd, Claiming};
 use crate::table::key::Key;
-use crate::table::wait_list::Found;
+use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Access, Deadline, Engine, Errno, Host, Inheritance, Requeue, Thread, Word};
 
@@ -227,7 +227,7 @@ impl<'a, H: Host> RequeueTry<'a, H> {
     }
 
     /// Returns the thread of a waiter that may be moved to the lock; any other is an error.
-    fn named(&self, found: &Found<H>) -> Result<Thread, Errno> {
+    fn named(&self, found: &FoundWaiter<H>) -> Result<Thread, Errno> {
         let claim = self.call.engine.graph().claim_of(found)?;
         // SAFETY: its waiter is in the list of a bucket whose lock is held.
         let claim = unsafe { claim.as_ref() };
@@ -241,7 +241,7 @@ impl<'a, H: Host> RequeueTry<'a, H> {
     /// Moves a waiter to the lock of `owner`; `last` is the waiter that was moved before it.
     fn move_one(
         &mut self,
-        found: &Found<H>,
+        found: &FoundWaiter<H>,
         owner: Thread,
         settled: bool,
         waits: &mut Waits<'_, H>,

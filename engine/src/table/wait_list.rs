@@ -31,7 +31,7 @@ impl<H: Host> WaitList<H> {
 }
 
 /// A waiter that was found in a list.
-pub(crate) struct Found<H: Host> {
+pub(crate) struct FoundWaiter<H: Host> {
     pub(crate) node: NonNull<Waiter<H>>,
     pub(crate) next: Option<NonNull<Waiter<H>>>,
     /// The waiter's claim (`pi::claim`), if it inherits priorities.
@@ -54,13 +54,13 @@ impl<H: Host> WaitList<H> {
     }
 
     /// Finds the first waiter with that key from a place in the list on.
-    pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<Found<H>> {
+    pub(crate) fn seek(&mut self, from: Option<NonNull<Waiter<H>>>, key: &Key) -> Option<FoundWaiter<H>> {
         let mut cursor = from;
         while let Some(node) = cursor {
             let links = self.links(node);
             let (next, inheriting, matches) = (links.next, links.inheriting(), links.key == *key);
             if matches && !self.waiter(node).has_left() {
-                return Some(Found { node, next, inheriting });
+                return Some(FoundWaiter { node, next, inheriting });
             }
             cursor = next;
         }
@@ -74,7 +74,7 @@ impl<H: Host> WaitList<H> {
     }
 
     /// Finds the first waiter with that key.
-    pub(crate) fn first(&mut self, key: &Key) -> Option<Found<H>> {
+    pub(crate) fn first(&mut self, key: &Key) -> Option<FoundWaiter<H>> {
         self.seek(self.head, key)
     }
 
@@ -82,7 +82,7 @@ impl<H: Host> WaitList<H> {
     /// with `bits` chooses.
     pub(crate) fn has_beyond(&mut self, key: &Key, bits: u32, count: u32) -> bool {
         let (mut left, mut found) = (count, self.first(key));
-        while let Some(Found { node, next, .. }) = found {
+        while let Some(FoundWaiter { node, next, .. }) = found {
             if left == 0 || self.links(node).bitset & bits == 0 {
                 return true;
             }

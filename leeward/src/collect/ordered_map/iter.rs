@@ -158,7 +158,7 @@ impl<'g, K> End<'g, K> {
     ///
     /// # Safety
     /// As for `leaf`.
-    unsafe fn begin_at<V: 'g, S: Store<K, V> + 'g>(&mut self, found: seek::Found) {
+    unsafe fn begin_at<V: 'g, S: Store<K, V> + 'g>(&mut self, found: seek::FoundPath) {
         let Some((path, index)) = found else {
             self.is_final = true;
             return;

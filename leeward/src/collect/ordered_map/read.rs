@@ -236,7 +236,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     ///
     /// # Safety
     /// As for `find`; the path is this map's.
-    unsafe fn entry<'g, S: Store<K, V> + 'g>(&'g self, found: seek::Found) -> Option<(&'g K, &'g V)> {
+    unsafe fn entry<'g, S: Store<K, V> + 'g>(&'g self, found: seek::FoundPath) -> Option<(&'g K, &'g V)> {
         let (path, index) = found?;
         // SAFETY: the caller's promise.
         let leaf = unsafe { path.leaf::<K, V, S>() };

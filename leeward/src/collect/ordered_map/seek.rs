@@ -8,13 +8,13 @@ use super::path::{Path, Side};
 use super::store::Store;
 
 /// The way to an entry, and its index in the leaf.
-pub(super) type Found = Option<(Path, usize)>;
+pub(super) type FoundPath = Option<(Path, usize)>;
 
 /// Returns the way to the first entry that is not before `bound`.
 ///
 /// # Safety
 /// The tree is of this kind, and a section of its domain is open while the path is used.
-pub(super) unsafe fn first<K, V, S, Q>(tree: &Tree, bound: Bound<&Q>) -> Found
+pub(super) unsafe fn first<K, V, S, Q>(tree: &Tree, bound: Bound<&Q>) -> FoundPath
 where
     K: Borrow<Q>,
     S: Store<K, V>,
@@ -44,7 +44,7 @@ where
 ///
 /// # Safety
 /// As for `first`.
-pub(super) unsafe fn last<K, V, S, Q>(tree: &Tree, bound: Bound<&Q>) -> Found
+pub(super) unsafe fn last<K, V, S, Q>(tree: &Tree, bound: Bound<&Q>) -> FoundPath
 where
     K: Borrow<Q>,
     S: Store<K, V>,

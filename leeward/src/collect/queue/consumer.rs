@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::core::Core;
 use super::gap::{Gap, Waited};
-use super::take::Found;
+use super::take::QueueFront;
 use crate::collect::fork_lock::{ForkLock, Held};
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
@@ -119,7 +119,7 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     #[inline]
     pub fn pop_for(&mut self, limit: Duration) -> Option<T> {
         match self.take() {
-            Found::Value(value) => Some(value),
+            QueueFront::Value(value) => Some(value),
             _ => self.wait(Timeout::after::<F>(limit)),
         }
     }
@@ -127,7 +127,7 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     #[inline]
     pub(super) fn pop_timeout(&mut self, timeout: Timeout) -> Option<T> {
         match self.take() {
-            Found::Value(value) => Some(value),
+            QueueFront::Value(value) => Some(value),
             _ => self.wait(timeout),
         }
     }
@@ -136,8 +136,8 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     #[inline]
     pub fn try_pop(&mut self) -> TryPop<T> {
         match self.take() {
-            Found::Value(value) => TryPop::Value(value),
-            Found::Empty(_) => {
+            QueueFront::Value(value) => TryPop::Value(value),
+            QueueFront::Empty(_) => {
                 // A look without an order may miss a taker that comes now. The next one finds it.
                 step!(queue_taker_try, self.core.takers().tell::<F>());
                 if self.core.is_closed() {
@@ -145,7 +145,7 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
                 }
                 TryPop::Empty
             }
-            Found::Gap(gap) => self.try_pop_in_gap(gap),
+            QueueFront::Gap(gap) => self.try_pop_in_gap(gap),
         }
     }
 
@@ -153,13 +153,13 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     #[cold]
     #[inline(never)]
     fn try_pop_in_gap(&mut self, gap: Gap<T>) -> TryPop<T> {
-        let mut found = Found::Gap(gap);
+        let mut found = QueueFront::Gap(gap);
         loop {
             match found {
-                Found::Value(value) => return TryPop::Value(value),
-                Found::Empty(_) => return TryPop::Empty,
-                Found::Gap(gap) if !gap.is_inherited() => return TryPop::Busy,
-                Found::Gap(gap) => {
+                QueueFront::Value(value) => return TryPop::Value(value),
+                QueueFront::Empty(_) => return TryPop::Empty,
+                QueueFront::Gap(gap) if !gap.is_inherited() => return TryPop::Busy,
+                QueueFront::Gap(gap) => {
                     // A producer of the child's own has a chance to come first.
                     F::yield_now();
                     self.abandon(&gap);
@@ -178,7 +178,7 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
     }
 
     #[inline]
-    fn take(&mut self) -> Found<T> {
+    fn take(&mut self) -> QueueFront<T> {
         self.lock.keep(&mut self.held);
         // SAFETY: the caller has the lock.
         unsafe { self.core.take() }
@@ -210,13 +210,13 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
             // Before the attempt: what was pushed before the queue was closed is found.
             let is_closed = self.core.is_closed();
             match self.take() {
-                Found::Value(value) => break Some(value),
-                Found::Empty(_) if is_closed => {
+                QueueFront::Value(value) => break Some(value),
+                QueueFront::Empty(_) if is_closed => {
                     self.is_over();
                     break None;
                 }
-                Found::Empty(_) if is_late => break None,
-                Found::Empty(tail) => {
+                QueueFront::Empty(_) if is_late => break None,
+                QueueFront::Empty(tail) => {
                     if budget.pause::<F>() {
                         continue;
                     }
@@ -228,8 +228,8 @@ impl<'a, T, F: Futex> Consumer<'a, T, F> {
                     step!(queue_taker_sleep, self.core.takers().tell::<F>());
                     is_late = F::wait(word, asleep, timeout) == Wait::TimedOut;
                 }
-                Found::Gap(_) if is_late => break None,
-                Found::Gap(gap) => {
+                QueueFront::Gap(_) if is_late => break None,
+                QueueFront::Gap(gap) => {
                     if budget.pause::<F>() {
                         continue;
                     }

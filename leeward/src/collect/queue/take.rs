@@ -12,8 +12,8 @@ use crate::futex::{Futex, Timeout};
 use crate::mutant::{mutated, order};
 use crate::raw::spin_budget::SpinBudget;
 
-/// What the consumer found.
-pub(super) enum Found<T> {
+/// What the consumer found at the front.
+pub(super) enum QueueFront<T> {
     /// The first value, which is the caller's now.
     Value(T),
     /// The queue was empty while the tail was this.
@@ -28,7 +28,7 @@ impl<T, F: Futex> Core<T, F> {
     /// # Safety
     /// No other thread takes meanwhile.
     #[inline]
-    pub(super) unsafe fn take(&self) -> Found<T> {
+    pub(super) unsafe fn take(&self) -> QueueFront<T> {
         loop {
             let front = self.position();
             if front.index() < Self::CAPACITY {
@@ -41,7 +41,7 @@ impl<T, F: Futex> Core<T, F> {
                     // SAFETY: its producer has filled it, and this is the only consumer.
                     let value = unsafe { QueueSlot::read(slot) };
                     self.set_position(front.next());
-                    return Found::Value(value);
+                    return QueueFront::Value(value);
                 }
             }
             // SAFETY: the caller's promise.
@@ -57,11 +57,11 @@ impl<T, F: Futex> Core<T, F> {
     /// As [`take`](Self::take).
     #[cold]
     #[inline(never)]
-    unsafe fn reach(&self, front: Position) -> Option<Found<T>> {
+    unsafe fn reach(&self, front: Position) -> Option<QueueFront<T>> {
         // Acquire: partner of the release in `link`: the blocks up to the tail are written.
         let tail = Position::of_word(self.tail.0.load(order!(Acquire, queue_reach_acquire)));
         if tail.is_at(front, Self::CAPACITY) {
-            return Some(Found::Empty(tail));
+            return Some(QueueFront::Empty(tail));
         }
         let block: *mut Block<T> = front.block();
         let mut length = Self::CAPACITY;
@@ -83,7 +83,7 @@ impl<T, F: Futex> Core<T, F> {
         let state = unsafe { QueueSlot::state(slot) };
         // Relaxed: the next attempt loads it again.
         let is_gap = state.load(Ordering::Relaxed) != FILLED;
-        is_gap.then_some(Found::Gap(Gap::new(slot, block)))
+        is_gap.then_some(QueueFront::Gap(Gap::new(slot, block)))
     }
 
     /// Returns the block after `block` (after nothing: the first); turns the names around on the
@@ -236,10 +236,10 @@ impl<T, F: Futex> Core<T, F> {
         loop {
             // SAFETY: the caller owns the queue.
             match unsafe { self.take() } {
-                Found::Value(value) => return Some(value),
-                Found::Empty(_) => return None,
-                Found::Gap(_) if budget.pause::<F>() => {}
-                Found::Gap(gap) => {
+                QueueFront::Value(value) => return Some(value),
+                QueueFront::Empty(_) => return None,
+                QueueFront::Gap(_) if budget.pause::<F>() => {}
+                QueueFront::Gap(gap) => {
                     if matches!(gap.wait::<F>(Timeout::Never), Waited::InVain) {
                         // SAFETY: the caller owns the queue, and found the gap.
                         unsafe { self.abandon(&gap) };

@@ -4,22 +4,22 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Where the calling thread has a word: its address.
 #[derive(Clone, Copy)]
-pub(crate) struct Place(*mut *mut ());
+pub(crate) struct LocalPlace(*mut *mut ());
 
-impl Place {
+impl LocalPlace {
     /// Makes a place of a thread pointer and an offset from it.
     ///
     /// # Safety
     /// They are the calling thread's, and of a word that `word!` has declared.
     #[inline(always)]
-    pub(crate) unsafe fn at(thread: *mut (), offset: usize) -> Place {
-        Place(thread.wrapping_byte_add(offset).cast())
+    pub(crate) unsafe fn at(thread: *mut (), offset: usize) -> LocalPlace {
+        LocalPlace(thread.wrapping_byte_add(offset).cast())
     }
 
     /// Returns the place behind this one: the second word of a pair.
     #[inline(always)]
-    pub(crate) fn next(self) -> Place {
-        Place(self.0.wrapping_add(1))
+    pub(crate) fn next(self) -> LocalPlace {
+        LocalPlace(self.0.wrapping_add(1))
     }
 
     #[inline(always)]

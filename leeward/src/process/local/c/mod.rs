@@ -17,58 +17,58 @@ mod exit;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arch::{Place, place};
+pub(crate) use arch::{LocalPlace, place};
 #[cfg(any(test, feature = "c", not(feature = "std"), leeward_c_local))]
 pub(crate) use exit::{Exit, exit};
 
 /// A type that a word, or a pair of words, may have.
 pub(crate) trait Value: Copy {
     /// Loads the calling thread's value at `place`.
-    fn load(place: Place) -> Self;
+    fn load(place: LocalPlace) -> Self;
     /// Stores the calling thread's value at `place`.
-    fn store(self, place: Place);
+    fn store(self, place: LocalPlace);
 }
 
 impl Value for u64 {
     #[inline(always)]
-    fn load(place: Place) -> u64 {
+    fn load(place: LocalPlace) -> u64 {
         usize::load(place) as u64
     }
     #[inline(always)]
-    fn store(self, place: Place) {
+    fn store(self, place: LocalPlace) {
         (self as usize).store(place);
     }
 }
 
 impl Value for usize {
     #[inline(always)]
-    fn load(place: Place) -> usize {
+    fn load(place: LocalPlace) -> usize {
         place.load().addr()
     }
     #[inline(always)]
-    fn store(self, place: Place) {
+    fn store(self, place: LocalPlace) {
         place.store(core::ptr::without_provenance_mut(self));
     }
 }
 
 impl<T> Value for *const T {
     #[inline(always)]
-    fn load(place: Place) -> *const T {
+    fn load(place: LocalPlace) -> *const T {
         place.load().cast()
     }
     #[inline(always)]
-    fn store(self, place: Place) {
+    fn store(self, place: LocalPlace) {
         place.store(self.cast_mut().cast());
     }
 }
 
 impl<A: Value, B: Value> Value for (A, B) {
     #[inline(always)]
-    fn load(place: Place) -> (A, B) {
+    fn load(place: LocalPlace) -> (A, B) {
         (A::load(place), B::load(place.next()))
     }
     #[inline(always)]
-    fn store(self, place: Place) {
+    fn store(self, place: LocalPlace) {
         self.1.store(place.next());
         self.0.store(place);
     }
@@ -159,7 +159,7 @@ macro_rules! word {
             /// Returns where the calling thread has the word.
             #[inline(always)]
             #[allow(dead_code)]
-            fn place() -> $crate::process::local::c::Place {
+            fn place() -> $crate::process::local::c::LocalPlace {
                 $crate::process::local::c::place!($symbol)
             }
         }

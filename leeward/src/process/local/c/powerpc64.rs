@@ -1,6 +1,6 @@
 //! Words on powerpc64 (little-endian), whose inline assembly needs Rust 1.95.
 
-/// Returns the [`Place`] of the word with this symbol.
+/// Returns the [`LocalPlace`] of the word with this symbol.
 ///
 /// The table of offsets is found from an instruction, since a function that needs no table may run
 /// without its register, r2. The last instruction adds the thread pointer, r13, to the offset:
@@ -24,11 +24,11 @@ macro_rules! place {
             );
         }
         // SAFETY: the address of a word that the macro's caller declares.
-        unsafe { $crate::process::local::c::Place::at(address, 0) }
+        unsafe { $crate::process::local::c::LocalPlace::at(address, 0) }
     }};
 }
 pub(crate) use place;
 
 #[path = "address.rs"]
 mod address;
-pub(crate) use address::Place;
+pub(crate) use address::LocalPlace;

@@ -1,6 +1,6 @@
 //! Words on RISC-V, where the register `tp` is the thread pointer.
 
-/// Returns the [`Place`] of the word with this symbol.
+/// Returns the [`LocalPlace`] of the word with this symbol.
 macro_rules! place {
     ($symbol:expr) => {{
         let (thread, offset): (*mut (), usize);
@@ -16,11 +16,11 @@ macro_rules! place {
         }
         // SAFETY: the calling thread's pointer, and the offset of a word that the macro's caller
         // declares.
-        unsafe { $crate::process::local::c::Place::at(thread, offset) }
+        unsafe { $crate::process::local::c::LocalPlace::at(thread, offset) }
     }};
 }
 pub(crate) use place;
 
 #[path = "address.rs"]
 mod address;
-pub(crate) use address::Place;
+pub(crate) use address::LocalPlace;

@@ -4,9 +4,9 @@ use core::arch::asm;
 
 /// Where the calling thread has a word: its offset from the thread pointer.
 #[derive(Clone, Copy)]
-pub(crate) struct Place(usize);
+pub(crate) struct LocalPlace(usize);
 
-/// Returns the [`Place`] of the word with this symbol. The linker makes a constant of the load in a
+/// Returns the [`LocalPlace`] of the word with this symbol. The linker makes a constant of the load in a
 /// program.
 macro_rules! place {
     ($symbol:expr) => {{
@@ -20,25 +20,25 @@ macro_rules! place {
             );
         }
         // SAFETY: the offset of a word, which the macro's caller declares.
-        unsafe { $crate::process::local::c::Place::at(offset) }
+        unsafe { $crate::process::local::c::LocalPlace::at(offset) }
     }};
 }
 pub(crate) use place;
 
-impl Place {
+impl LocalPlace {
     /// Makes a place.
     ///
     /// # Safety
     /// It is the offset of a word that `word!` has declared.
     #[inline(always)]
-    pub(crate) unsafe fn at(offset: usize) -> Place {
-        Place(offset)
+    pub(crate) unsafe fn at(offset: usize) -> LocalPlace {
+        LocalPlace(offset)
     }
 
     /// Returns the place behind this one: the second word of a pair.
     #[inline(always)]
-    pub(crate) fn next(self) -> Place {
-        Place(self.0.wrapping_add(8))
+    pub(crate) fn next(self) -> LocalPlace {
+        LocalPlace(self.0.wrapping_add(8))
     }
 
     /// Loads the calling thread's word.
