@@ -15,7 +15,7 @@ use core::ptr::{self, NonNull};
 use super::fork_lock::ForkLock;
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::futex::{Private, Timeout};
-use crate::writer::{Fresh, Own, PerWriter, with_index};
+use crate::writer::{Fresh, PerWriter, WriterOwned, with_index};
 
 /// The number of nodes that a writer exchanges at a time.
 const BATCH: usize = 128;
@@ -30,7 +30,7 @@ const FIRST: usize = 8;
 
 /// The memory of nodes of type `T`, which has a size.
 pub(super) struct Pool<T> {
-    free: PerWriter<Own<Free>>,
+    free: PerWriter<WriterOwned<Free>>,
     depot: Depot,
     nodes: PhantomData<*const T>,
 }

@@ -75,7 +75,7 @@ const _: () = assert!(
 
 /// What the taker of a lock learns.
 #[derive(Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct LockTaken {
     /// The calling thread.
     pub(super) me: Current,
     /// Its last owner died, or left it inconsistent.
@@ -120,7 +120,7 @@ impl Lock {
 
     /// Takes it: a compare-exchange and six stores, if it is free.
     #[inline]
-    pub(super) fn lock<U: Unlock>(&'static self, timeout: Timeout) -> Result<Taken, Refusal> {
+    pub(super) fn lock<U: Unlock>(&'static self, timeout: Timeout) -> Result<LockTaken, Refusal> {
         let me = match current() {
             Ok(me) => me,
             Err(error) => return Err(Refusal::NoList(error)),
@@ -132,7 +132,7 @@ impl Lock {
             return self.lock_slow::<U>(me, timeout);
         }
         self.taken::<U>(me);
-        Ok(Taken { me, owner_died: false })
+        Ok(LockTaken { me, owner_died: false })
     }
 
     /// Names the lock as pending: the caller is about to take it.
@@ -162,7 +162,7 @@ impl Lock {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow<U: Unlock>(&'static self, me: Current, timeout: Timeout) -> Result<Taken, Refusal> {
+    fn lock_slow<U: Unlock>(&'static self, me: Current, timeout: Timeout) -> Result<LockTaken, Refusal> {
         let mut sleeper = Sleeper::new();
         let outcome = self.contend::<U>(me, timeout, &mut sleeper);
         sleeper.leave(&self.sleepers);
@@ -176,7 +176,7 @@ impl Lock {
     /// Spins, then sleeps, until it has the lock or must give up. `pending` names this lock
     /// throughout: if this thread is killed after it was woken and before it takes the lock, the
     /// kernel wakes another.
-    fn contend<U: Unlock>(&self, me: Current, timeout: Timeout, sleeper: &mut Sleeper) -> Result<Taken, Refusal> {
+    fn contend<U: Unlock>(&self, me: Current, timeout: Timeout, sleeper: &mut Sleeper) -> Result<LockTaken, Refusal> {
         let mut budget = SpinBudget::for_lock(timeout);
         loop {
             // Acquire: partner of the release in `unlock`: the state was written before it.
@@ -216,7 +216,7 @@ impl Lock {
     }
 
     /// Takes it as it is seen, free. Returns none if the word has changed.
-    fn take(&self, word: u32, me: Current) -> Option<Result<Taken, Refusal>> {
+    fn take(&self, word: u32, me: Current) -> Option<Result<LockTaken, Refusal>> {
         // Relaxed: stored before the release that the caller's load acquired; it never changes
         // back.
         if word & OWNER_DIED != 0 && self.state.load(Ordering::Relaxed) == UNRECOVERABLE {
@@ -232,7 +232,7 @@ impl Lock {
         // Acquire: as in `lock`; a dead owner's stores come before the kernel's. Relaxed on
         // failure: the caller loads the word again.
         self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Ok(Taken { me, owner_died: word & OWNER_DIED != 0 }))
+        Some(Ok(LockTaken { me, owner_died: word & OWNER_DIED != 0 }))
     }
 
     /// Sleeps while the word, which announces the sleeper, stays as it is; for a nap only, if it

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use super::current::Current;
-use super::lock::{Lock, Refusal, Taken};
+use super::lock::{Lock, LockTaken, Refusal};
 use super::unlock::{ByExchange, Unlock};
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared, Timeout};
@@ -201,7 +201,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     #[inline]
     fn with(&'static self, timeout: Timeout) -> Result<Guard<T, U>, LockError<T, U>> {
         match self.lock.lock::<U>(timeout) {
-            Ok(Taken { me, owner_died: false }) => Ok(self.guard(me, false)),
+            Ok(LockTaken { me, owner_died: false }) => Ok(self.guard(me, false)),
             other => Err(self.news(other)),
         }
     }
@@ -212,7 +212,7 @@ impl<T: AnyBytes, U: Unlock> Mutex<T, U> {
     }
 
     #[cold]
-    fn news(&'static self, outcome: Result<Taken, Refusal>) -> LockError<T, U> {
+    fn news(&'static self, outcome: Result<LockTaken, Refusal>) -> LockError<T, U> {
         match outcome {
             Ok(taken) => LockError::OwnerDied(self.guard(taken.me, true)),
             Err(Refusal::NotRecoverable) => LockError::NotRecoverable,

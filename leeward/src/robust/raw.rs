@@ -8,7 +8,7 @@
 
 use super::ListError;
 use super::current::current;
-use super::lock::{BEING_REPAIRED, Lock, Taken, USABLE};
+use super::lock::{BEING_REPAIRED, Lock, LockTaken, USABLE};
 use super::unlock::ByExchange;
 use crate::atomic::Ordering;
 use crate::futex::Timeout;
@@ -36,7 +36,7 @@ impl RawMutex {
     /// [`Refusal`]: the lock was not taken.
     #[inline]
     pub fn lock(&'static self, timeout: Timeout) -> Result<bool, Refusal> {
-        let Taken { owner_died, .. } = self.lock.lock::<ByExchange>(timeout)?;
+        let LockTaken { owner_died, .. } = self.lock.lock::<ByExchange>(timeout)?;
         let state = if owner_died { BEING_REPAIRED } else { USABLE };
         // Relaxed, both: until the caller unlocks, no other thread acts by this word. A death
         // before the store is reported anew, whatever the word says.

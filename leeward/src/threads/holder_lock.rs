@@ -44,12 +44,12 @@ const FREE: u64 = 0;
 /// The bit of a word on whose lock a thread may sleep, or is about to.
 pub(crate) const CONTENDED: u64 = 1;
 
-/// How a thread came by the lock.
+/// What the lock was when a thread took it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// The lock was free.
+pub(crate) enum LockWas {
+    /// No thread had the lock.
     Free,
-    /// From a thread that a fork did not copy: what the lock guards is as that thread had it at some
+    /// A thread had it that a fork did not copy: what the lock guards is as that thread had it at some
     /// instruction.
     Abandoned,
 }
@@ -96,28 +96,28 @@ pub(crate) trait HolderLock {
 
     /// Takes the lock if its word is `from`; else returns the word.
     #[inline]
-    fn take(&self, from: u64, to: u64) -> Result<Taken, u64> {
+    fn take(&self, from: u64, to: u64) -> Result<LockWas, u64> {
         // Acquire: partner of the release in `release` and `release_if_held`. Relaxed on failure:
         // nothing was learnt.
         self.word().exchange(from, to, order!(Acquire, holder_lock_acquire))?;
-        Ok(if from == FREE { Taken::Free } else { Taken::Abandoned })
+        Ok(if from == FREE { LockWas::Free } else { LockWas::Abandoned })
     }
 
     /// Takes the lock if it is free; else returns the word.
     #[inline]
-    fn take_free(&self, own: u64) -> Result<Taken, u64> {
+    fn take_free(&self, own: u64) -> Result<LockWas, u64> {
         self.take(FREE, own)
     }
 
     /// Takes the lock if it is free, or held by a thread that a fork did not copy.
     #[inline]
-    fn try_take(&self, own: u64) -> Option<Taken> {
+    fn try_take(&self, own: u64) -> Option<LockWas> {
         self.take_free(own).or_else(|word| self.take_abandoned(word, own)).ok()
     }
 
     /// Takes the lock from a thread that a fork did not copy; else returns the word.
     #[cold]
-    fn take_abandoned(&self, word: u64, own: u64) -> Result<Taken, u64> {
+    fn take_abandoned(&self, word: u64, own: u64) -> Result<LockWas, u64> {
         // Threads of this process may sleep on the lock if its word was marked, by whichever process.
         if Self::is_orphaned(word, own) { self.take(word, own | word & CONTENDED) } else { Err(word) }
     }
@@ -133,7 +133,7 @@ pub(crate) trait HolderLock {
     /// the lock already, which only a word that names the thread can say. Each lock has a function out
     /// of line that calls it.
     #[inline]
-    fn take_slow(&self, own: u64, timeout: Timeout, gives_up: impl Fn() -> bool) -> Option<Taken> {
+    fn take_slow(&self, own: u64, timeout: Timeout, gives_up: impl Fn() -> bool) -> Option<LockWas> {
         let mut pause = Self::pauses(timeout);
         let mut mark = 0;
         loop {

@@ -18,5 +18,5 @@ mod place;
 pub(crate) use backend::try_with_index;
 pub(crate) use backend::with_index;
 #[cfg(feature = "std")]
-pub(crate) use own::Own;
+pub(crate) use own::WriterOwned;
 pub(crate) use place::{Fresh, PerWriter};

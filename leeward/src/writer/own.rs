@@ -14,22 +14,22 @@ use crate::atomic::{AtomicU64, Ordering, compiler_fence};
 use crate::process::fork;
 
 /// A value that one writer changes.
-pub(crate) struct Own<T> {
+pub(crate) struct WriterOwned<T> {
     /// One more than the number of forks at which the change began that is under way; 0: none is.
     mark: AtomicU64,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: the value is changed by one thread at a time, by the promise of `change`.
-unsafe impl<T: Send> Sync for Own<T> {}
+unsafe impl<T: Send> Sync for WriterOwned<T> {}
 
-impl<T: Fresh> Fresh for Own<T> {
+impl<T: Fresh> Fresh for WriterOwned<T> {
     fn fresh() -> Self {
-        Own { mark: AtomicU64::new(0), value: UnsafeCell::new(T::fresh()) }
+        WriterOwned { mark: AtomicU64::new(0), value: UnsafeCell::new(T::fresh()) }
     }
 }
 
-impl<T: Fresh> Own<T> {
+impl<T: Fresh> WriterOwned<T> {
     /// Changes the value. `act` neither allocates nor calls code of users.
     ///
     /// # Safety

@@ -19,7 +19,7 @@ use crate::futex::{self, Private, Timeout};
 use crate::mutant::{mutated, step};
 use crate::process::thread;
 use crate::raw::spin_budget::SpinBudget;
-pub(super) use crate::threads::holder_lock::Taken;
+pub(super) use crate::threads::holder_lock::LockWas;
 use crate::threads::holder_lock::{CONTENDED, HolderLock};
 
 /// Returns the word of a lock that the thread with this id has.
@@ -29,7 +29,7 @@ const fn owned_by(id: u64) -> u64 {
 
 /// The lock is the calling thread's own already.
 #[derive(Debug)]
-pub(super) struct Own;
+pub(super) struct AlreadyOwn;
 
 /// A lock that knows its owner. 16 bytes.
 pub(super) struct OwnerLock {
@@ -88,9 +88,9 @@ impl OwnerLock {
     /// Takes the lock, waiting as long as that takes.
     ///
     /// # Errors
-    /// [`Own`]: the calling thread has it already.
+    /// [`AlreadyOwn`]: the calling thread has it already.
     #[inline]
-    pub(super) fn lock(&self) -> Result<Taken, Own> {
+    pub(super) fn lock(&self) -> Result<LockWas, AlreadyOwn> {
         thread::watch_forks();
         let own = owned_by(thread::current());
         self.take_free(own).or_else(|_| self.lock_slow(own))
@@ -98,14 +98,14 @@ impl OwnerLock {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, own: u64) -> Result<Taken, Own> {
+    fn lock_slow(&self, own: u64) -> Result<LockWas, AlreadyOwn> {
         // Without a time limit there is no other reason.
-        self.take_slow(own, Timeout::Never, || false).ok_or(Own)
+        self.take_slow(own, Timeout::Never, || false).ok_or(AlreadyOwn)
     }
 
     /// Takes the lock, unless a thread of this process has it.
     #[inline]
-    pub(super) fn try_lock(&self) -> Option<Taken> {
+    pub(super) fn try_lock(&self) -> Option<LockWas> {
         thread::watch_forks();
         self.try_take(owned_by(thread::current()))
     }

@@ -7,7 +7,7 @@ use core::ptr::{self, NonNull};
 
 use super::iter::Iter;
 use super::list::List;
-use super::lock::Taken;
+use super::lock::LockWas;
 use super::node::{Chain, ListNode};
 use crate::mutant::step;
 use crate::rcu::{Domain, Global};
@@ -44,8 +44,8 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
     /// # Safety
     /// The calling thread has taken the list's lock, and gives it up by dropping this.
     #[inline]
-    pub(super) unsafe fn new(list: &'l List<T, D>, taken: Taken) -> Self {
-        if taken == Taken::Abandoned {
+    pub(super) unsafe fn new(list: &'l List<T, D>, taken: LockWas) -> Self {
+        if taken == LockWas::Abandoned {
             // SAFETY: the lock is this thread's.
             step!(list_repair, unsafe { list.links.repair() });
         }

@@ -1,7 +1,7 @@
 //! What writers call on the list: the lock, and single steps.
 
 use super::list::List;
-use super::lock::Own;
+use super::lock::AlreadyOwn;
 use super::locked::Locked;
 use super::node::Chain;
 use super::retired::Retired;
@@ -21,7 +21,7 @@ impl<T, D: Domain> List<T, D> {
         match self.lock.lock() {
             // SAFETY: locked above.
             Ok(taken) => unsafe { Locked::new(self, taken) },
-            Err(Own) => own(),
+            Err(AlreadyOwn) => own(),
         }
     }
 

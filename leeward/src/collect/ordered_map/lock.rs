@@ -4,7 +4,7 @@
 use crate::atomic::{AtomicU32, const_fn, outside_model, spin_hint};
 use crate::futex::{self, Timeout, Wait};
 use crate::process::fork;
-use crate::threads::holder_lock::{HolderLock, Taken};
+use crate::threads::holder_lock::{HolderLock, LockWas};
 
 /// How often a waiter rechecks before it sleeps: the lock is held for some hundred nanoseconds.
 const RECHECKS: u32 = outside_model(64);
@@ -83,12 +83,12 @@ impl WriteLock {
     pub(super) fn lock(&self) -> Held<'_> {
         let word = locked_here();
         let taken = self.take_free(word).unwrap_or_else(|_| self.lock_slow(word));
-        Held { lock: self, word, was_abandoned: taken == Taken::Abandoned }
+        Held { lock: self, word, was_abandoned: taken == LockWas::Abandoned }
     }
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, word: u64) -> Taken {
+    fn lock_slow(&self, word: u64) -> LockWas {
         match self.take_slow(word, Timeout::Never, || false) {
             Some(taken) => taken,
             None => unreachable!("a wait without a time limit ends with the lock"),

@@ -6,7 +6,7 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 
 use super::map::OrderedMap;
-use super::store::Taken;
+use super::store::TakenEntry;
 use super::waste::{Apart, Removed, Waste};
 use crate::rcu::{Cookie, Domain, Global};
 
@@ -30,7 +30,7 @@ use crate::rcu::{Cookie, Domain, Global};
 #[must_use = "dropping it has the entry freed later; say `.defer()`, or `.synchronize()` to have it back"]
 pub struct Retired<'m, K, V, D: Domain = Global> {
     map: &'m OrderedMap<K, V, D>,
-    taken: Taken<K, V>,
+    taken: TakenEntry<K, V>,
     /// What was reserved to retire the entry, if it was.
     apart: Option<Box<Apart<K, V>>>,
     /// Made at the first poll.
@@ -51,9 +51,9 @@ impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
     /// Returns the key.
     pub fn key(&self) -> &K {
         match &self.taken {
-            Taken::Copies(key, _) => key,
+            TakenEntry::Copies(key, _) => key,
             // SAFETY: alive until `self` is given up.
-            Taken::Entry(entry) => &unsafe { entry.as_ref() }.key,
+            TakenEntry::Entry(entry) => &unsafe { entry.as_ref() }.key,
         }
     }
 
@@ -71,7 +71,7 @@ impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
     /// then left to the map.
     #[track_caller]
     pub fn synchronize(self) -> (K, V) {
-        if let Taken::Entry(_) = self.taken {
+        if let TakenEntry::Entry(_) = self.taken {
             D::synchronize();
         }
         // SAFETY: a grace period has passed since it was unlinked.
@@ -84,7 +84,7 @@ impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
     /// # Errors
     /// The removed entry, while the grace period has not passed.
     pub fn try_into_pair(mut self) -> Result<(K, V), Self> {
-        if let Taken::Entry(_) = self.taken {
+        if let TakenEntry::Entry(_) = self.taken {
             let cookie = *self.cookie.get_or_insert_with(D::start_poll);
             if !D::poll_state(&cookie) {
                 return Err(self);
@@ -94,7 +94,7 @@ impl<'m, K, V, D: Domain> Retired<'m, K, V, D> {
         Ok(unsafe { self.into_taken().into_pair() })
     }
 
-    fn into_taken(self) -> Taken<K, V> {
+    fn into_taken(self) -> TakenEntry<K, V> {
         let mut this = ManuallyDrop::new(self);
         drop(this.apart.take());
         // SAFETY: `self` is given up, and not dropped.
@@ -108,16 +108,16 @@ impl<K, V, D: Domain> Deref for Retired<'_, K, V, D> {
 
     fn deref(&self) -> &V {
         match &self.taken {
-            Taken::Copies(_, value) => value,
+            TakenEntry::Copies(_, value) => value,
             // SAFETY: alive until `self` is given up.
-            Taken::Entry(entry) => &unsafe { entry.as_ref() }.value,
+            TakenEntry::Entry(entry) => &unsafe { entry.as_ref() }.value,
         }
     }
 }
 
 impl<K, V, D: Domain> Drop for Retired<'_, K, V, D> {
     fn drop(&mut self) {
-        if let Taken::Entry(entry) = self.taken {
+        if let TakenEntry::Entry(entry) = self.taken {
             let waste = match self.apart.take() {
                 Some(apart) => Waste::Apart(entry, apart),
                 None => Waste::Entry(entry),

@@ -23,22 +23,22 @@ pub(super) struct Entry<K, V> {
 }
 
 /// What a writer took out.
-pub(super) enum Taken<K, V> {
+pub(super) enum TakenEntry<K, V> {
     /// Its owner may have it at once: readers have copies.
     Copies(K, V),
     /// Readers may use it until a grace period is over.
     Entry(NonNull<Entry<K, V>>),
 }
 
-impl<K, V> Taken<K, V> {
+impl<K, V> TakenEntry<K, V> {
     /// Returns the pair by value.
     ///
     /// # Safety
     /// It is the caller's alone: no reader has it any more.
     pub(super) unsafe fn into_pair(self) -> (K, V) {
         match self {
-            Taken::Copies(key, value) => (key, value),
-            Taken::Entry(entry) => {
+            TakenEntry::Copies(key, value) => (key, value),
+            TakenEntry::Entry(entry) => {
                 // SAFETY: from a box, and the caller's alone.
                 let entry = *unsafe { Box::from_raw(entry.as_ptr()) };
                 (entry.key, entry.value)
@@ -98,7 +98,7 @@ pub(super) unsafe trait Store<K, V> {
     ///
     /// # Safety
     /// They are those of one pair, which no one else ends, and no new reader finds them.
-    unsafe fn unpack(key: TreeSlot<Self::Key>, value: TreeSlot<Self::Value>) -> Taken<K, V>;
+    unsafe fn unpack(key: TreeSlot<Self::Key>, value: TreeSlot<Self::Value>) -> TakenEntry<K, V>;
 }
 
 /// Keys and values lie in the nodes.
@@ -138,11 +138,11 @@ unsafe impl<K, V> Store<K, V> for Both {
         unsafe { value.assume_init_ref() }
     }
 
-    unsafe fn unpack(key: TreeSlot<K>, value: TreeSlot<V>) -> Taken<K, V> {
+    unsafe fn unpack(key: TreeSlot<K>, value: TreeSlot<V>) -> TakenEntry<K, V> {
         // SAFETY: a packed key; it is `Copy`, so that readers' copies do not matter.
         let key = unsafe { key.assume_init() };
         // SAFETY: a packed value, which is `Copy`.
-        Taken::Copies(key, unsafe { value.assume_init() })
+        TakenEntry::Copies(key, unsafe { value.assume_init() })
     }
 }
 
@@ -198,9 +198,9 @@ unsafe impl<K, V> Store<K, V> for Keys {
         &unsafe { entry_of(value) }.value
     }
 
-    unsafe fn unpack(_: TreeSlot<K>, value: TreeSlot<Self::Value>) -> Taken<K, V> {
+    unsafe fn unpack(_: TreeSlot<K>, value: TreeSlot<Self::Value>) -> TakenEntry<K, V> {
         // SAFETY: a packed value.
-        Taken::Entry(unsafe { value.assume_init() })
+        TakenEntry::Entry(unsafe { value.assume_init() })
     }
 }
 
@@ -234,9 +234,9 @@ unsafe impl<K, V> Store<K, V> for Entries {
         &unsafe { entry_of(key) }.value
     }
 
-    unsafe fn unpack(key: TreeSlot<Self::Key>, _: TreeSlot<()>) -> Taken<K, V> {
+    unsafe fn unpack(key: TreeSlot<Self::Key>, _: TreeSlot<()>) -> TakenEntry<K, V> {
         // SAFETY: a packed key.
-        Taken::Entry(unsafe { key.assume_init() })
+        TakenEntry::Entry(unsafe { key.assume_init() })
     }
 }
 

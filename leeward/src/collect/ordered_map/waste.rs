@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use super::memory::try_box;
 use super::node::{self, Leaf, TreeNode};
-use super::store::{Entry, Layout, Store, Taken, with_store};
+use super::store::{Entry, Layout, Store, TakenEntry, with_store};
 use crate::collect::backend::{Link, panics};
 
 /// An object that no new reader finds.
@@ -24,7 +24,7 @@ pub(super) enum Waste<K, V> {
 }
 
 /// What was taken out of the map, and what was reserved to retire it.
-pub(super) type Removed<K, V> = (Taken<K, V>, Option<Box<Apart<K, V>>>);
+pub(super) type Removed<K, V> = (TakenEntry<K, V>, Option<Box<Apart<K, V>>>);
 
 /// What was reserved to retire an entry: the limbo's word for it. (Aligned as a node is.)
 #[repr(C, align(8))]
@@ -118,7 +118,7 @@ unsafe fn free_node<K, V, S: Store<K, V>>(node: NonNull<TreeNode>) -> u64 {
         for index in (0..leaf.len()).filter(|index| drops >> index & 1 != 0) {
             let (key, value) = leaf.pair(index);
             // SAFETY: unlinked, with the leaf and the separator that had it, and taken out here alone.
-            if let Taken::Entry(entry) = unsafe { S::unpack(key, value) } {
+            if let TakenEntry::Entry(entry) = unsafe { S::unpack(key, value) } {
                 // SAFETY: from a box, and the caller's alone.
                 caught += u64::from(panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) })));
             }
@@ -138,7 +138,7 @@ pub(super) unsafe fn drop_tree<K, V, S: Store<K, V>>(root: NonNull<TreeNode>) ->
     let mut caught = 0;
     let mut each = |key, value| {
         // SAFETY: the tree is the caller's alone; each pair comes once.
-        if let Taken::Entry(entry) = unsafe { S::unpack(key, value) } {
+        if let TakenEntry::Entry(entry) = unsafe { S::unpack(key, value) } {
             // SAFETY: from a box, and the caller's alone.
             caught += u64::from(panics(|| drop(unsafe { Box::from_raw(entry.as_ptr()) })));
         }

@@ -6,13 +6,13 @@ use super::super::backing::State;
 use super::super::section::local;
 use super::super::section::slot::Slot;
 use super::count;
-use super::thread::{self, Own};
+use super::thread::{self, OwnSlot};
 use crate::fence::{Asymmetric, Full};
 use crate::no_unwind::abort;
 
 /// Returns the calling thread's slot, which it takes if it has none. Ends the process where there is
 /// no memory: the caller is about to read, and cannot be told.
-fn own_slot(domain: &'static State) -> Own {
+fn own_slot(domain: &'static State) -> OwnSlot {
     match thread::register(domain) {
         Ok(own) => own,
         Err(_) => {
@@ -24,10 +24,10 @@ fn own_slot(domain: &'static State) -> Own {
 /// Opens a section, in whatever state the thread is.
 pub(super) fn enter(domain: &'static State) {
     match own_slot(domain) {
-        Own::Kept(slot) if slot.is_inside() => slot.enter_nested(),
-        Own::Kept(slot) => thread::enter_outermost(domain, slot),
+        OwnSlot::Kept(slot) if slot.is_inside() => slot.enter_nested(),
+        OwnSlot::Kept(slot) => thread::enter_outermost(domain, slot),
         // The section is open.
-        Own::ForOneSection(_) => {}
+        OwnSlot::ForOneSection(_) => {}
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn is_online(domain: &State, slot: &Slot) -> bool {
 /// Beside guards, being online is one section more. That is stored as it is to be, not added, so
 /// that a signal handler may do the same at any instruction.
 pub(super) fn go_online(domain: &'static State) {
-    let Own::Kept(slot) = own_slot(domain) else { return };
+    let OwnSlot::Kept(slot) = own_slot(domain) else { return };
     match slot.for_c.guards() {
         0 if slot.is_inside() => {}
         0 => thread::enter_outermost(domain, slot),

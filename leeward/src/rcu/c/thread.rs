@@ -30,17 +30,17 @@ exit! {
 
 /// A slot of the calling thread.
 #[derive(Clone, Copy)]
-pub(super) enum Own {
+pub(super) enum OwnSlot {
     /// The thread has it, as it was.
     Kept(&'static Slot),
     /// It was taken just now for one section, which is open, on a thread that has run its exit.
     ForOneSection(&'static Slot),
 }
 
-impl Own {
+impl OwnSlot {
     pub(super) fn slot(self) -> &'static Slot {
         match self {
-            Own::Kept(slot) | Own::ForOneSection(slot) => slot,
+            OwnSlot::Kept(slot) | OwnSlot::ForOneSection(slot) => slot,
         }
     }
 }
@@ -70,11 +70,11 @@ pub(super) fn slot(domain: &State) -> Option<&'static Slot> {
 
 /// Returns the calling thread's slot of the domain, which it takes if it has none. Async-signal-safe,
 /// also within another call of the same thread.
-pub(super) fn register(domain: &'static State) -> Result<Own, NoMemory> {
+pub(super) fn register(domain: &'static State) -> Result<OwnSlot, NoMemory> {
     match slot(domain).or_else(|| resume(domain)) {
-        Some(slot) => Ok(Own::Kept(slot)),
-        None if AT_EXIT.arm() => take(domain).map(Own::Kept),
-        None => take_for_one_section(domain).map(Own::ForOneSection),
+        Some(slot) => Ok(OwnSlot::Kept(slot)),
+        None if AT_EXIT.arm() => take(domain).map(OwnSlot::Kept),
+        None => take_for_one_section(domain).map(OwnSlot::ForOneSection),
     }
 }
 

@@ -36,7 +36,7 @@ macro_rules! types {
                     return thread::register_early($domain.state());
                 }
                 // A slot for one section is inside already, and announces it once more.
-                thread::register($domain.state()).map(thread::Own::slot)
+                thread::register($domain.state()).map(thread::OwnSlot::slot)
             }
         }
     )+};

@@ -37,7 +37,7 @@ use crate::process::local::access::Word;
 use crate::process::local::word;
 use crate::process::panics;
 use crate::raw::Mutex;
-use crate::writer::{Fresh, Own, PerWriter, try_with_index};
+use crate::writer::{Fresh, PerWriter, WriterOwned, try_with_index};
 
 /// The number of items in a bag, which then is 1,016 bytes: of a size that allocators cache.
 const ITEMS: usize = 123;
@@ -60,7 +60,7 @@ pub(crate) struct Limbo {
     /// The number of items in sealed bags.
     held: AtomicU64,
     /// The bags that writers are filling.
-    open: PerWriter<Own<Open>>,
+    open: PerWriter<WriterOwned<Open>>,
     sealed: Sealed,
     /// What found no memory.
     aside: Aside,

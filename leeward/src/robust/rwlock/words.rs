@@ -29,7 +29,7 @@ use core::time::Duration;
 use super::super::current::{Current, current};
 use super::super::lock::{LONG, Lock, Refusal};
 use super::super::unlock::ByExchange;
-use super::super::{ListError, lock::Taken};
+use super::super::{ListError, lock::LockTaken};
 use crate::atomic::{AtomicU32, Ordering, compiler_fence, fence};
 use crate::futex::{Shared, Timeout, WAIT_ANY_MOST};
 use crate::mutant::mutated;
@@ -266,7 +266,7 @@ impl<const READERS: usize> Words<READERS> {
 
     /// Enters as a writer.
     pub(super) fn write(&'static self, timeout: Timeout) -> Result<Writing, Refusal> {
-        let Taken { me, .. } = self.writers.lock::<ByExchange>(timeout)?;
+        let LockTaken { me, .. } = self.writers.lock::<ByExchange>(timeout)?;
         self.become_writer(me, timeout)
     }
 
