@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::mutant::{check, mutated, step};
 use crate::table::Table;
 use crate::table::key::Key;
-use crate::table::locked::{BucketRef, Locked};
+use crate::table::locked::{BucketRef, LockedBucket};
 use crate::table::plan::{BUCKETS_A_THREAD, MOST_BUCKETS, wanted};
 use crate::table::resize::LOCK_WORDS_A_LINE;
 use crate::table::space::{PrivateTable, TablePin};
@@ -30,17 +30,17 @@ impl<H: Host> Clone for Call<'_, H> {
 impl<H: Host> Copy for Call<'_, H> {}
 
 /// A held lock of a bucket, and the pin that keeps the bucket's table the right one.
-pub(crate) struct Held<'a, H: Host> {
+pub(crate) struct HeldOne<'a, H: Host> {
     // The first field: the lock is released before the table pin is.
-    pub(crate) locked: Locked<'a, H>,
+    pub(crate) locked: LockedBucket<'a, H>,
     pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
 /// The held locks of two keys' buckets. The first one is given up first.
 pub(crate) struct HeldTwo<'a, H: Host> {
-    pub(crate) first: Locked<'a, H>,
+    pub(crate) first: LockedBucket<'a, H>,
     /// `None` where both keys have the same bucket.
-    pub(crate) second: Option<Locked<'a, H>>,
+    pub(crate) second: Option<LockedBucket<'a, H>>,
     pub(crate) pin: Option<TablePin<'a, H>>,
 }
 
@@ -160,17 +160,17 @@ impl<'a, H: Host> Call<'a, H> {
 
     /// Locks a key's bucket.
     #[inline(never)]
-    pub(crate) fn lock(&self, key: &Key) -> Held<'a, H> {
+    pub(crate) fn lock(&self, key: &Key) -> HeldOne<'a, H> {
         self.lock_pinned(self.pin_table(key), key)
     }
 
     /// Locks a key's bucket, for a call that has pinned the table of private keys.
     #[inline(always)]
-    pub(crate) fn lock_pinned(&self, pin: Option<TablePin<'a, H>>, key: &Key) -> Held<'a, H> {
+    pub(crate) fn lock_pinned(&self, pin: Option<TablePin<'a, H>>, key: &Key) -> HeldOne<'a, H> {
         loop {
             let locked = self.bucket_ref(pin.as_ref(), key).lock(self.host, self.space);
             if !check!(migrated_recheck, locked.filter().has_migrated()) {
-                return Held { locked, pin };
+                return HeldOne { locked, pin };
             }
         }
     }
@@ -263,7 +263,7 @@ impl<'a, H: Host> Call<'a, H> {
 /// A bucket that was locked to queue a waiter there ([`Call::enter`]).
 pub(crate) struct Entered<'a, H: Host> {
     // In this order: the lock is released before the table pin is.
-    pub(crate) locked: Locked<'a, H>,
+    pub(crate) locked: LockedBucket<'a, H>,
     _pin: Option<TablePin<'a, H>>,
 }
 

@@ -3,9 +3,9 @@
 
 use crate::Host;
 use crate::mutant::check;
-use crate::ops::call::{Held, HeldTwo};
+use crate::ops::call::{HeldOne, HeldTwo};
 use crate::table::key::Key;
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::table::space::TablePin;
 
 /// The waiters that were queued when a call began: those with a sequence number below the cutoff. A
@@ -21,7 +21,7 @@ pub(crate) struct Cutoff {
 }
 
 impl Cutoff {
-    fn new<H: Host>(locked: &mut Locked<'_, H>, pin: Option<&TablePin<'_, H>>, key: &Key) -> Cutoff {
+    fn new<H: Host>(locked: &mut LockedBucket<'_, H>, pin: Option<&TablePin<'_, H>>, key: &Key) -> Cutoff {
         let own = key.is_private() && matches!(pin, Some(TablePin::Private(_)));
         Cutoff { below: locked.list().next_sequence, own: check!(cutoff_table, own) }
     }
@@ -33,7 +33,7 @@ impl Cutoff {
     }
 }
 
-impl<H: Host> Held<'_, H> {
+impl<H: Host> HeldOne<'_, H> {
     /// Returns the cutoff after the waiters that are queued now.
     pub(crate) fn cutoff(&mut self, key: &Key) -> Cutoff {
         Cutoff::new(&mut self.locked, self.pin.as_ref(), key)
@@ -47,7 +47,7 @@ impl<'a, H: Host> HeldTwo<'a, H> {
     }
 
     /// Returns the second key's bucket, and its cutoff.
-    pub(crate) fn second(&mut self, key: &Key) -> (&mut Locked<'a, H>, Cutoff) {
+    pub(crate) fn second(&mut self, key: &Key) -> (&mut LockedBucket<'a, H>, Cutoff) {
         let locked = self.second.as_mut().unwrap_or(&mut self.first);
         let cutoff = Cutoff::new(locked, self.pin.as_ref(), key);
         (locked, cutoff)

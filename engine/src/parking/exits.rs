@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::life::Life;
-use super::short::Locked;
+use super::short::ShortGuard;
 use super::table::{List, Table};
 use super::{futex, held, thread};
 use crate::mutant::{check, mutated, step};
@@ -250,7 +250,7 @@ impl<M: Memory + 'static> Exits<M> {
 
     /// Forgets threads whose numbers are free, or other threads' by now.
     fn clear<H: Host>(&self, host: &H) {
-        let remove_one = |mut records: Locked<'_, List<Record>, H>| {
+        let remove_one = |mut records: ShortGuard<'_, List<Record>, H>| {
             let free = |record: &Record| record.is_gone() || record.is_dead() && !thread::is_there(record.number);
             let place = records.iter().position(free)?;
             Some(records.swap_remove(place))

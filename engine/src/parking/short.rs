@@ -42,27 +42,27 @@ impl<T> Short<T> {
     /// Takes the lock, for the host whose calls it serves, as the engine takes a bucket's: with
     /// preemption off, so that wakes of handlers by that host are put off meanwhile. A handler's
     /// wake takes no such lock, but the lock of a bucket, whose holder may wait for this one.
-    pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> Locked<'a, T, H> {
+    pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> ShortGuard<'a, T, H> {
         let off = (!mutated!(short_named)).then(|| host.preempt_off());
         let mut tries = 0_u32;
-        // Acquire: what was done under the lock before; partner: `Locked::drop`. Relaxed on
+        // Acquire: what was done under the lock before; partner: `ShortGuard::drop`. Relaxed on
         // failure: nothing learnt.
         while self.word.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             host.spin(tries);
             tries = tries.saturating_add(1);
         }
-        Locked { short: self, _off: off }
+        ShortGuard { short: self, _off: off }
     }
 }
 
 /// A guard of the lock, by which its holder reaches the value.
-pub(super) struct Locked<'a, T, H: Host + 'a> {
+pub(super) struct ShortGuard<'a, T, H: Host + 'a> {
     short: &'a Short<T>,
     /// Dropped after the lock was given up.
     _off: Option<H::Preemption<'a>>,
 }
 
-impl<T, H: Host> Deref for Locked<'_, T, H> {
+impl<T, H: Host> Deref for ShortGuard<'_, T, H> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -71,14 +71,14 @@ impl<T, H: Host> Deref for Locked<'_, T, H> {
     }
 }
 
-impl<T, H: Host> DerefMut for Locked<'_, T, H> {
+impl<T, H: Host> DerefMut for ShortGuard<'_, T, H> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the lock is held, and this borrows the guard.
         unsafe { &mut *self.short.value.get() }
     }
 }
 
-impl<T, H: Host> Drop for Locked<'_, T, H> {
+impl<T, H: Host> Drop for ShortGuard<'_, T, H> {
     fn drop(&mut self) {
         // Release: what was done under the lock; partner: the exchange in `lock`.
         self.short.word.store(FREE, Ordering::Release);

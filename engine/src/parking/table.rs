@@ -9,7 +9,7 @@ use core::alloc::Layout;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::short::{Locked, Short};
+use super::short::{Short, ShortGuard};
 use crate::{Host, Memory};
 
 /// A list and its lock, in a host's memory.
@@ -53,13 +53,13 @@ impl<M: Memory, T: Copy> Table<M, T> {
     }
 
     /// Locks the list.
-    pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> Locked<'a, List<T>, H> {
+    pub(super) fn lock<'a, H: Host>(&'a self, host: &'a H) -> ShortGuard<'a, List<T>, H> {
         self.list.lock(host)
     }
 
     /// Locks the list, after having made room for `count` elements in all and for one more than it
     /// has, if there is memory. The caller holds no lock, since the memory may sleep.
-    pub(super) fn lock_with_room<'a, H: Host>(&'a self, host: &'a H, count: usize) -> Locked<'a, List<T>, H> {
+    pub(super) fn lock_with_room<'a, H: Host>(&'a self, host: &'a H, count: usize) -> ShortGuard<'a, List<T>, H> {
         loop {
             let list = self.lock(host);
             let wanted = count.max(list.len + 1);

@@ -8,7 +8,7 @@ use crate::mutant::mutated;
 use crate::ops::call::Call;
 use crate::pi::graph::Waits;
 use crate::table::key::Key;
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Access, Address, Errno, Fault, Host, Inheritance, Owner, Thread};
@@ -61,7 +61,7 @@ impl<'a, H: Host> Call<'a, H> {
     /// the waiters bit. With `waiters`, sets the waiters bit of a free lock too.
     pub(crate) fn attempt(
         &self,
-        locked: &mut Locked<'a, H>,
+        locked: &mut LockedBucket<'a, H>,
         key: &Key,
         address: Address,
         who: Thread,

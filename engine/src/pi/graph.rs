@@ -20,8 +20,8 @@ use crate::pi::claim::{Claim, ClaimPtr, Claimant, Edge, Owned};
 use crate::pi::tree::{BY_LOCK, BY_OWNER, BY_THREAD, Group, Link, Rank, TREES, Trees};
 use crate::table::bucket::Bucket;
 use crate::table::key::Key;
-use crate::table::lock_word::{Held, LockWord};
-use crate::table::locked::Locked;
+use crate::table::lock_word::{HeldWord, LockWord};
+use crate::table::locked::LockedBucket;
 use crate::table::wait_list::FoundWaiter;
 use crate::waiter::Waiter;
 use crate::{Errno, Host, Inheritance, Priority, Thread};
@@ -83,13 +83,13 @@ impl<H: Host> Graph<H> {
 /// The held lock of the graph: its methods read and change who waits for whom.
 pub(crate) struct Waits<'a, H: Host> {
     graph: &'a Graph<H>,
-    held: Held<'a, H>,
+    held: HeldWord<'a, H>,
 }
 
 impl<'a, H: Host> Waits<'a, H> {
     /// Has this lock's time without preemption end after that of a bucket's lock, which was taken
     /// first and is given up first.
-    pub(crate) fn ends_after(&mut self, locked: &mut Locked<'a, H>) {
+    pub(crate) fn ends_after(&mut self, locked: &mut LockedBucket<'a, H>) {
         locked.ends_before_lock(&mut self.held);
     }
 }

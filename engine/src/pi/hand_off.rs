@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::mutant::mutated;
 use crate::pi::graph::Waits;
 use crate::table::key::Key;
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::waiter::{Decision, Waiter};
 use crate::{Host, Inheritance};
 
@@ -59,7 +59,7 @@ impl<H: Host> Drop for Notified<'_, H> {
 /// Wakes a waiter of this bucket; returns true if its thread is awake and sees that by itself. The
 /// waiter is not in the graph, its handle was taken, and the graph's lock is held. After the call
 /// the node may be freed.
-pub(crate) fn wake<H: Host>(locked: &mut Locked<'_, H>, node: NonNull<Waiter<H>>) -> bool {
+pub(crate) fn wake<H: Host>(locked: &mut LockedBucket<'_, H>, node: NonNull<Waiter<H>>) -> bool {
     locked.remove(node);
     // SAFETY: in no list, but until it is woken its thread needs the graph's lock, which is held,
     // before it can free the node.

@@ -11,7 +11,7 @@ use crate::ops::call::Call;
 use crate::pi::attempt::Stop;
 use crate::pi::claim::Claimant;
 use crate::pi::hand_off::{Notified, assign};
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::waiter::Waiter;
 use crate::{Deadline, Errno, Host, Inheritance, ParkEnd, Word};
 
@@ -100,7 +100,7 @@ impl<H: Host> Claiming<'_, H> {
     }
 
     /// Locks the bucket that the node is in; returns `None` if it is in none.
-    fn lock(&self) -> Option<Locked<'_, H>> {
+    fn lock(&self) -> Option<LockedBucket<'_, H>> {
         let node = self.node();
         // A requeue or a larger table may change the bucket until its lock is held.
         while let Some(bucket) = node.bucket() {

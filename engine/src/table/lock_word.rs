@@ -93,10 +93,10 @@ impl LockWord {
     /// Takes the lock, and sets `filter_bit` in the same exchange. The unlocking takes the bit away
     /// again unless the holder's filter has it.
     #[inline(always)]
-    pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> Held<'a, H> {
+    pub(crate) fn lock<'a, H: Host>(&'a self, host: &'a H, filter_bit: u32) -> HeldWord<'a, H> {
         let preemption = host.preempt_off();
         let filter = self.try_lock(filter_bit).unwrap_or_else(|| self.lock_contended(host, filter_bit));
-        Held { lock_word: self, filter, preemption }
+        HeldWord { lock_word: self, filter, preemption }
     }
 
     #[inline]
@@ -144,7 +144,7 @@ impl LockWord {
 }
 
 /// A bucket's lock that is held; dropping this unlocks.
-pub(crate) struct Held<'a, H: Host + 'a> {
+pub(crate) struct HeldWord<'a, H: Host + 'a> {
     lock_word: &'a LockWord,
     /// The filter that the unlocking stores.
     pub(crate) filter: Filter,
@@ -152,7 +152,7 @@ pub(crate) struct Held<'a, H: Host + 'a> {
     preemption: H::Preemption<'a>,
 }
 
-impl<H: Host> Held<'_, H> {
+impl<H: Host> HeldWord<'_, H> {
     /// Changes the times without preemption of two locks: for a caller that drops this one first,
     /// and took it first.
     pub(crate) fn swap_preemption(&mut self, other: &mut Self) {
@@ -160,7 +160,7 @@ impl<H: Host> Held<'_, H> {
     }
 }
 
-impl<H: Host> Drop for Held<'_, H> {
+impl<H: Host> Drop for HeldWord<'_, H> {
     fn drop(&mut self) {
         self.lock_word.unlock(self.filter);
     }

@@ -40,22 +40,22 @@ impl<'a, H: Host> BucketRef<'a, H> {
 
     /// Takes the lock.
     #[inline(always)]
-    pub(crate) fn lock(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
+    pub(crate) fn lock(self, host: &'a H, space: &'a Space<H>) -> LockedBucket<'a, H> {
         self.lock_with(host, space, 0)
     }
 
     /// Takes the lock, and in one step sets the key's filter bit: to queue there. The unlocking
     /// takes the bit away again if nothing was queued.
     #[inline(always)]
-    pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
+    pub(crate) fn enter(self, host: &'a H, space: &'a Space<H>) -> LockedBucket<'a, H> {
         self.lock_with(host, space, self.filter_bit)
     }
 
     #[inline(always)]
-    fn lock_with(self, host: &'a H, space: &'a Space<H>, filter_bit: u32) -> Locked<'a, H> {
+    fn lock_with(self, host: &'a H, space: &'a Space<H>, filter_bit: u32) -> LockedBucket<'a, H> {
         // Both cache lines are fetched at once.
         prefetch(self.bucket);
-        Locked::new(self, self.lock_word.lock(host, filter_bit), space)
+        LockedBucket::new(self, self.lock_word.lock(host, filter_bit), space)
     }
 }
 
@@ -98,26 +98,26 @@ impl<H: Host> Bucket<H> {
     }
 
     /// Takes the lock.
-    pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> Locked<'a, H> {
+    pub(crate) fn lock<'a>(&'a self, host: &'a H, space: &'a Space<H>) -> LockedBucket<'a, H> {
         self.bucket_ref(0).lock(host, space)
     }
 }
 
 /// A bucket whose lock is held. No method of the host that may sleep is called meanwhile.
-pub(crate) struct Locked<'a, H: Host> {
+pub(crate) struct LockedBucket<'a, H: Host> {
     pub(super) bucket_ref: BucketRef<'a, H>,
-    held: lock_word::Held<'a, H>,
+    held: lock_word::HeldWord<'a, H>,
     space: &'a Space<H>,
 }
 
-impl<'a, H: Host> Locked<'a, H> {
+impl<'a, H: Host> LockedBucket<'a, H> {
     /// Wraps a lock that the lock word has just taken.
     pub(crate) fn new(
         bucket_ref: BucketRef<'a, H>,
-        held: lock_word::Held<'a, H>,
+        held: lock_word::HeldWord<'a, H>,
         space: &'a Space<H>,
-    ) -> Locked<'a, H> {
-        let mut locked = Locked { bucket_ref, held, space };
+    ) -> LockedBucket<'a, H> {
+        let mut locked = LockedBucket { bucket_ref, held, space };
         locked.list().locked += 1;
         locked
     }
@@ -138,7 +138,7 @@ impl<'a, H: Host> Locked<'a, H> {
     }
 
     /// Does what [`ends_before`](Self::ends_before) does, for a lock that is no bucket's.
-    pub(crate) fn ends_before_lock(&mut self, other: &mut lock_word::Held<'a, H>) {
+    pub(crate) fn ends_before_lock(&mut self, other: &mut lock_word::HeldWord<'a, H>) {
         self.held.swap_preemption(other);
     }
 

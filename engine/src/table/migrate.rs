@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use crate::mutant::step;
 use crate::table::Table;
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::table::plan::{self, Plan};
 use crate::table::space::PrivateTable;
 use crate::{Host, Nodes, Space};
@@ -95,7 +95,7 @@ fn migrate<H: Host>(host: &H, space: &Space<H>, old: &Table<H>, new: &Table<H>) 
 /// A migration of one bucket. All of its waiters arrive, also where a callback of the host panics
 /// meanwhile: with some here and some there, a key would have two buckets.
 pub(crate) struct Migration<'a, H: Host> {
-    from: Locked<'a, H>,
+    from: LockedBucket<'a, H>,
     to: &'a Table<H>,
     host: &'a H,
     space: &'a Space<H>,
@@ -104,7 +104,7 @@ pub(crate) struct Migration<'a, H: Host> {
 
 impl<'a, H: Host> Migration<'a, H> {
     /// Moves the waiters of a bucket to another table, and sets the migrated bit.
-    pub(crate) fn run(from: Locked<'a, H>, to: &'a Table<H>, host: &'a H, space: &'a Space<H>) {
+    pub(crate) fn run(from: LockedBucket<'a, H>, to: &'a Table<H>, host: &'a H, space: &'a Space<H>) {
         Migration { from, to, host, space, closed: false }.finish();
     }
 

@@ -5,11 +5,11 @@ use core::ptr::NonNull;
 
 use crate::mutant::mutated;
 use crate::table::key::Key;
-use crate::table::locked::Locked;
+use crate::table::locked::LockedBucket;
 use crate::waiter::{Waiter, Woken};
 use crate::{Errno, Host};
 
-impl<H: Host> Locked<'_, H> {
+impl<H: Host> LockedBucket<'_, H> {
     /// Wakes the first waiter with that key and a bit of `bits`, as [`wake`](Self::wake) does.
     #[inline(always)]
     pub(crate) fn wake_one(&mut self, key: &Key, bits: u32) -> Result<Option<Woken<H>>, Errno> {
@@ -89,7 +89,7 @@ impl<H: Host> Locked<'_, H> {
     /// `EINVAL` as for [`wake`](Self::wake).
     pub(crate) fn requeue(
         &mut self,
-        mut to: Option<&mut Locked<'_, H>>,
+        mut to: Option<&mut LockedBucket<'_, H>>,
         from: &Key,
         key: &Key,
         most: u32,
@@ -126,7 +126,7 @@ impl<H: Host> Locked<'_, H> {
     /// and is no less urgent.
     pub(crate) fn give(
         &mut self,
-        to: Option<&mut Locked<'_, H>>,
+        to: Option<&mut LockedBucket<'_, H>>,
         node: NonNull<Waiter<H>>,
         key: &Key,
         last: &mut Option<NonNull<Waiter<H>>>,

@@ -14,7 +14,7 @@ use crate::raw::spin_budget::SpinBudget;
 use crate::threads::holder_lock::{CONTENDED, HolderLock, Word};
 
 /// The word of a lock that the owner of this value has taken.
-pub(super) struct Held(u64);
+pub(super) struct HeldForkLock(u64);
 
 /// A lock of the threads of one process, 12 bytes; the child of a fork takes it from a thread of its
 /// parent.
@@ -78,14 +78,14 @@ impl<F: Futex> ForkLock<F> {
 
     /// Takes the lock if it is free, or held by a thread that a fork did not copy.
     #[inline]
-    pub(super) fn try_lock(&self) -> Option<Held> {
+    pub(super) fn try_lock(&self) -> Option<HeldForkLock> {
         let own = self.own();
-        self.try_take(own).map(|_| Held(own))
+        self.try_take(own).map(|_| HeldForkLock(own))
     }
 
     /// Takes the lock, waiting until `timeout` at most; `None`: the time is up.
     #[inline]
-    pub(super) fn lock(&self, timeout: Timeout) -> Option<Held> {
+    pub(super) fn lock(&self, timeout: Timeout) -> Option<HeldForkLock> {
         self.lock_unless(timeout, || false)
     }
 
@@ -93,10 +93,10 @@ impl<F: Futex> ForkLock<F> {
     /// two. `gives_up` is asked before each sleep, after the lock was marked: who changes its answer
     /// calls [`wake_all`](ForkLock::wake_all) afterwards.
     #[inline]
-    pub(super) fn lock_unless(&self, timeout: Timeout, gives_up: impl Fn() -> bool) -> Option<Held> {
+    pub(super) fn lock_unless(&self, timeout: Timeout, gives_up: impl Fn() -> bool) -> Option<HeldForkLock> {
         let own = self.own();
         let is_taken = self.take_free(own).is_ok() || self.lock_slow(own, timeout, gives_up);
-        is_taken.then_some(Held(own))
+        is_taken.then_some(HeldForkLock(own))
     }
 
     #[cold]
@@ -129,7 +129,7 @@ impl<F: Futex> ForkLock<F> {
     /// of users runs in between, so it would be a signal handler's, in whose child POSIX allows nothing
     /// that starts a thread before the handler returns.
     #[inline]
-    pub(super) fn keep(&self, held: &mut Held) {
+    pub(super) fn keep(&self, held: &mut HeldForkLock) {
         if check!(fork_lock_keep, !fork_mark::is_still((held.0 >> 1) as u32)) {
             self.keep_in_child(held);
         }
@@ -138,8 +138,8 @@ impl<F: Futex> ForkLock<F> {
     /// Takes the lock for the child, from itself or from the thread that took it over.
     #[cold]
     #[inline(never)]
-    fn keep_in_child(&self, held: &mut Held) {
-        *held = Held(self.own());
+    fn keep_in_child(&self, held: &mut HeldForkLock) {
+        *held = HeldForkLock(self.own());
         self.lock_slow(held.0, Timeout::Never, || false);
     }
 
@@ -164,7 +164,7 @@ impl<F: Futex> ForkLock<F> {
     /// elsewhere. In a child, where another thread may have taken the lock over, it stays that
     /// one's.
     #[inline]
-    pub(super) fn unlock(&self, held: &Held) -> bool {
+    pub(super) fn unlock(&self, held: &HeldForkLock) -> bool {
         let is_contended = self.release_if_held(held.0);
         if is_contended {
             // Acquire: partner of the release in `mark`.

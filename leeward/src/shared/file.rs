@@ -9,22 +9,22 @@ use rustix::io::Errno;
 /// A file and its lock (`flock`), released when this is dropped. The kernel releases it when the
 /// process dies.
 #[derive(Debug)]
-pub(super) struct Locked(OwnedFd);
+pub(super) struct LockedFile(OwnedFd);
 
-impl Locked {
+impl LockedFile {
     /// Locks the file, waiting as long as that takes.
-    pub(super) fn new(file: OwnedFd) -> Result<Locked, Errno> {
+    pub(super) fn new(file: OwnedFd) -> Result<LockedFile, Errno> {
         loop {
             match rustix::fs::flock(&file, FlockOperation::LockExclusive) {
                 Err(Errno::INTR) => {}
-                outcome => return outcome.map(|()| Locked(file)),
+                outcome => return outcome.map(|()| LockedFile(file)),
             }
         }
     }
 
     /// Returns the lock of a file that is locked.
-    pub(super) fn from_file(file: OwnedFd) -> Locked {
-        Locked(file)
+    pub(super) fn from_file(file: OwnedFd) -> LockedFile {
+        LockedFile(file)
     }
 
     /// Returns the file, which stays locked.
@@ -39,7 +39,7 @@ impl Locked {
     }
 }
 
-impl Drop for Locked {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // Closing the file would not do: a child forked by another thread meanwhile has the file
         // open too. It cannot fail.

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 
 use super::RegionError;
-use super::file::{Locked, allocate, resize, sealable};
+use super::file::{LockedFile, allocate, resize, sealable};
 use super::header::{Header, LAYOUT, MAGIC, READY, VALUE, is_unfinished};
 use super::map::Map;
 
@@ -29,7 +29,7 @@ pub struct RawRegion {
 pub struct Unfinished {
     region: RawRegion,
     /// The lock of the file of a region with a name.
-    locked: Option<Locked>,
+    locked: Option<LockedFile>,
 }
 
 /// A region that was opened.
@@ -81,7 +81,7 @@ impl RawRegion {
     /// [`RegionError`].
     pub fn open(name: &CStr, size: usize, version: u32) -> Result<Opened, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let locked = Locked::new(rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?)?;
+        let locked = LockedFile::new(rustix::fs::open(name, flags, Mode::RUSR | Mode::WUSR)?)?;
         let file = locked.file();
         let (found, length) = (rustix::fs::fstat(file)?.st_size as u64, length_for(size)? as u64);
         let is_unfinished = is_unfinished(file, found, length)?;
@@ -227,6 +227,6 @@ impl Unfinished {
         let file = parts.locked.map(|file| unsafe { OwnedFd::from_raw_fd(file) });
         // SAFETY: as above; what was locked has another owner here.
         let region = unsafe { RawRegion::from_parts(parts) };
-        Unfinished { region, locked: file.map(Locked::from_file) }
+        Unfinished { region, locked: file.map(LockedFile::from_file) }
     }
 }

@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 use core::task::Waker;
 
-use super::queue::{Locked, Verdict};
+use super::queue::{LockedQueue, Verdict};
 use super::wake_list::WakeList;
 use crate::mutant::{check, mutated};
 use crate::process::panics;
@@ -12,7 +12,7 @@ use crate::process::panics;
 /// Whose queue it is.
 pub(super) trait Turns<'a>: Copy {
     /// Locks the queue.
-    fn lock(self) -> Locked<'a>;
+    fn lock(self) -> LockedQueue<'a>;
 
     /// Frees permits, since no task waits any more.
     fn settle(self, count: usize);
@@ -36,12 +36,12 @@ impl<'a, T: Turns<'a>> HandOver<'a, T> {
     }
 
     /// Does it, beginning in the lock that the caller has.
-    pub(super) fn run(&mut self, queue: Locked<'a>) {
+    pub(super) fn run(&mut self, queue: LockedQueue<'a>) {
         self.run_by(queue, Waker::wake);
     }
 
     #[inline]
-    fn run_by(&mut self, mut queue: Locked<'a>, wake: impl Fn(Waker)) {
+    fn run_by(&mut self, mut queue: LockedQueue<'a>, wake: impl Fn(Waker)) {
         loop {
             self.pop(&queue);
             if queue.is_empty() {
@@ -57,7 +57,7 @@ impl<'a, T: Turns<'a>> HandOver<'a, T> {
     }
 
     /// Takes out the tasks that can be told, or as many as can be woken at once.
-    fn pop(&mut self, queue: &Locked<'_>) {
+    fn pop(&mut self, queue: &LockedQueue<'_>) {
         while !self.wakers.is_full() {
             let is_told = match (queue.first_wanted(), self.verdict) {
                 (Some(_), Verdict::Refused) => true,

@@ -67,7 +67,7 @@ impl Link {
     /// Returns the node. The caller has locked the queue.
     #[inline]
     pub(super) fn get(&self) -> Option<&TaskNode> {
-        // SAFETY: null, or a node that is linked, and so alive (`Locked::push`).
+        // SAFETY: null, or a node that is linked, and so alive (`LockedQueue::push`).
         unsafe { self.0.get().as_ref() }
     }
 
@@ -87,7 +87,8 @@ impl Link {
 /// A place in a queue: a part of a future.
 ///
 /// While it is linked, which it is if it is queued or handed permits and the queue
-/// [has](super::queue::Locked::has) it, the queue's lock guards all of it; the owner does otherwise.
+/// [has](super::queue::LockedQueue::has) it, the queue's lock guards all of it; the owner does
+/// otherwise.
 pub(super) struct TaskNode {
     /// The neighbours in the line; or, where it was handed permits, the subtrees of lesser and of
     /// greater nodes.

@@ -61,7 +61,7 @@
 //! `sync`, by Eliza Weisman and others; nothing of its code is here.
 
 use super::hand_over::{HandOver, Turns};
-use super::queue::{Locked, Queue, Verdict};
+use super::queue::{LockedQueue, Queue, Verdict};
 use super::word::{CLOSED, MOST, ONE, WAITING, more, plus};
 use crate::atomic::{AtomicUsize, Ordering, const_fn};
 use crate::mutant::{check, order};
@@ -108,7 +108,7 @@ impl Permits {
 
     /// Locks the queue, settled if another process filled it.
     #[inline]
-    fn lock(&self) -> Locked<'_> {
+    fn lock(&self) -> LockedQueue<'_> {
         self.queue.lock(|count| self.settle(count))
     }
 
@@ -208,7 +208,7 @@ impl Permits {
     }
 
     /// Gives permits to those that wait, in turn, and frees the rest.
-    fn hand_on(&self, queue: Locked<'_>, count: usize) {
+    fn hand_on(&self, queue: LockedQueue<'_>, count: usize) {
         queue.counts().gather(count, Permits::MOST);
         HandOver::new(self, Verdict::Granted).run(queue);
     }
@@ -224,7 +224,7 @@ impl Permits {
 
 impl<'a> Turns<'a> for &'a Permits {
     #[inline]
-    fn lock(self) -> Locked<'a> {
+    fn lock(self) -> LockedQueue<'a> {
         Permits::lock(self)
     }
 

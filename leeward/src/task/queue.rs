@@ -3,12 +3,12 @@
 //!
 //! Each future has its [`TaskNode`] and is pinned before the node is linked. Pin promises that the
 //! memory is not used for anything else before the future is dropped, and that drop takes the node
-//! out ([`Locked::leave`], [`Locked::fetch`]). So a future that is leaked stays in the queue, in
-//! memory that stays.
+//! out ([`LockedQueue::leave`], [`LockedQueue::fetch`]). So a future that is leaked stays in the
+//! queue, in memory that stays.
 //!
 //! A node that was told that it has its permits stays linked, in another structure (`handed.rs`),
 //! until its owner comes for them. Meanwhile another future of the same task may
-//! [take its place](Locked::trade).
+//! [take its place](LockedQueue::trade).
 //!
 //! The child of a fork is the exception: memory that other threads of the parent had, such as their
 //! stacks, is used again there without any drop. So the queue knows the process that filled it
@@ -83,10 +83,10 @@ impl Queue {
 
     /// Locks the queue, [entered](Self::enter).
     #[inline]
-    pub(super) fn lock(&self, settle: impl FnOnce(usize)) -> Locked<'_> {
+    pub(super) fn lock(&self, settle: impl FnOnce(usize)) -> LockedQueue<'_> {
         self.enter(settle);
         self.lock.lock();
-        Locked { queue: self }
+        LockedQueue { queue: self }
     }
 
     /// Empties the queue if another process filled it, and has `settle` done what that means for
@@ -150,11 +150,11 @@ impl Queue {
 }
 
 /// A queue whose lock the calling thread holds.
-pub(super) struct Locked<'a> {
+pub(super) struct LockedQueue<'a> {
     queue: &'a Queue,
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedQueue<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: locked by `Queue::lock`.
@@ -162,7 +162,7 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl<'a> Locked<'a> {
+impl<'a> LockedQueue<'a> {
     /// Returns true if no task waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

@@ -25,7 +25,7 @@ pub(super) struct WriteLock {
 }
 
 /// A lock that the calling thread holds until it drops this.
-pub(super) struct Held<'l> {
+pub(super) struct HeldWriteLock<'l> {
     lock: &'l WriteLock,
     /// The word as this thread stored it, not contended.
     word: u64,
@@ -80,10 +80,10 @@ impl WriteLock {
 
     /// Locks, waiting as long as that takes.
     #[inline]
-    pub(super) fn lock(&self) -> Held<'_> {
+    pub(super) fn lock(&self) -> HeldWriteLock<'_> {
         let word = locked_here();
         let taken = self.take_free(word).unwrap_or_else(|_| self.lock_slow(word));
-        Held { lock: self, word, was_abandoned: taken == LockWas::Abandoned }
+        HeldWriteLock { lock: self, word, was_abandoned: taken == LockWas::Abandoned }
     }
 
     #[cold]
@@ -96,7 +96,7 @@ impl WriteLock {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldWriteLock<'_> {
     /// Unlocks; wakes a thread if one may sleep. In a child that was forked meanwhile, leaves a lock
     /// alone that another thread has taken since.
     #[inline]

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::core::Core;
 use super::gap::{Gap, Waited};
 use super::take::QueueFront;
-use crate::collect::fork_lock::{ForkLock, Held};
+use crate::collect::fork_lock::{ForkLock, HeldForkLock};
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Deadline, Futex, Private, Timeout, Wait};
 use crate::mutant::{check, mutated, step};
@@ -39,7 +39,7 @@ use crate::raw::spin_budget::SpinBudget;
 pub struct Consumer<'a, T, F: Futex = Private> {
     core: &'a Core<T, F>,
     lock: &'a ForkLock<F>,
-    held: Held,
+    held: HeldForkLock,
 }
 
 impl<'a, T, F: Futex> Consumer<'a, T, F> {

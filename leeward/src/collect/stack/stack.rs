@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use super::entry::Entry;
 use super::taken::Taken;
 use crate::atomic::{const_fn, fence_after_update};
-use crate::collect::fork_lock::{ForkLock, Held};
+use crate::collect::fork_lock::{ForkLock, HeldForkLock};
 use crate::collect::raw;
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Futex, Private, Timeout};
@@ -117,7 +117,7 @@ impl<T, F: Futex> Stack<T, F> {
 
     /// Takes a value, and gives the lock up.
     #[inline]
-    fn pop_locked(&self, held: &Held) -> Option<T> {
+    fn pop_locked(&self, held: &HeldForkLock) -> Option<T> {
         // The lock first, then the top: partner of the same fence in `Taken::new`.
         // - If that one comes first, this thread does not find a node that was taken.
         // - If this one comes first, the taker finds the lock held, and frees nothing until it is not.

@@ -106,7 +106,7 @@ impl Tags {
 }
 
 /// What a writer found that asked for a line's lock.
-pub(super) enum Locked {
+pub(super) enum LineLock {
     /// It has the lock. This is the word, without the bits of the lock.
     Yes(Tags),
     /// The nodes are in the next table.
@@ -167,23 +167,23 @@ impl Line {
     /// Tries to take the lock. `marks`: if another writer has it, that writer will see that this
     /// one waits.
     #[inline]
-    pub(super) fn try_lock(&self, marks: bool) -> Locked {
+    pub(super) fn try_lock(&self, marks: bool) -> LineLock {
         // Acquire, here and where the exchange fails: partner of the release in `publish`: a writer that
         // finds the line moved finds the next table.
         let mut now = self.tags.load(order!(Acquire, map_lock_acquire));
         loop {
             if now & MOVED != 0 {
-                return Locked::Moved;
+                return LineLock::Moved;
             }
             let wanted = if now & LOCKED == 0 { now | LOCKED } else { now | WAITERS };
             if wanted == now || (now & LOCKED != 0 && !marks) {
-                return Locked::Waits;
+                return LineLock::Waits;
             }
             // Acquire: as above, and what the last writer did.
             let order = order!(Acquire, map_lock_acquire);
             match self.tags.compare_exchange(now, wanted, order, order) {
-                Ok(_) if now & LOCKED == 0 => return Locked::Yes(Tags(now & !WAITERS)),
-                Ok(_) => return Locked::Waits,
+                Ok(_) if now & LOCKED == 0 => return LineLock::Yes(Tags(now & !WAITERS)),
+                Ok(_) => return LineLock::Waits,
                 Err(found) => now = found,
             }
         }

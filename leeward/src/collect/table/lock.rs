@@ -11,7 +11,7 @@
 //! If the count is loaded before the addition, the sleep returns at once, or the wake finds the
 //! sleeper. If it is loaded after, the word's change is seen, and there is no sleep.
 
-use super::line::{Locked, Tags};
+use super::line::{LineLock, Tags};
 use super::storage::Table;
 use super::{RawTable, TableNode};
 use crate::atomic::Ordering;
@@ -29,9 +29,9 @@ impl<N: TableNode> RawTable<N> {
     pub(super) fn lock(&self, table: &Table, index: usize) -> Result<Tags, Moved> {
         let line = table.line(index as u64);
         match line.try_lock(false) {
-            Locked::Yes(tags) => Ok(tags),
-            Locked::Moved => Err(Moved),
-            Locked::Waits => self.lock_contended(table, index),
+            LineLock::Yes(tags) => Ok(tags),
+            LineLock::Moved => Err(Moved),
+            LineLock::Waits => self.lock_contended(table, index),
         }
     }
 
@@ -43,9 +43,9 @@ impl<N: TableNode> RawTable<N> {
         loop {
             let sleeps = !budget.pause::<Private>();
             match line.try_lock(sleeps) {
-                Locked::Yes(tags) => return Ok(tags),
-                Locked::Moved => return Err(Moved),
-                Locked::Waits if sleeps => {
+                LineLock::Yes(tags) => return Ok(tags),
+                LineLock::Moved => return Err(Moved),
+                LineLock::Waits if sleeps => {
                     let room = &self.rooms[index % self.rooms.len()];
                     // Acquire: partner of the release in `publish`.
                     let count = room.load(Ordering::Acquire);
@@ -53,7 +53,7 @@ impl<N: TableNode> RawTable<N> {
                         futex::wait(room, count, Timeout::Never);
                     }
                 }
-                Locked::Waits => {}
+                LineLock::Waits => {}
             }
         }
     }

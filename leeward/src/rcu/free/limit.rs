@@ -141,7 +141,7 @@ impl<F> core::fmt::Display for NotQueued<F> {
 
 impl<F> core::error::Error for NotQueued<F> {}
 
-/// The number of bits of [`Held`] that count callbacks.
+/// The number of bits of [`QueuedAmount`] that count callbacks.
 const CALLBACKS: u32 = 28;
 /// The greatest number of bytes that one callback counts.
 const MOST: u64 = (1 << (64 - CALLBACKS - 1)) - 1;
@@ -157,12 +157,12 @@ const MOST: u64 = (1 << (64 - CALLBACKS - 1)) - 1;
 /// More than 268,435,455 callbacks carry into the bytes, and more than 64 GiB out of the word. The
 /// count is wrong then, and right again when they have run, since what was added is subtracted.
 #[derive(Clone, Copy)]
-pub(in crate::rcu) struct Held(u64);
+pub(in crate::rcu) struct QueuedAmount(u64);
 
-impl Held {
+impl QueuedAmount {
     /// Makes the amount of one callback that counts `bytes`.
-    pub(in crate::rcu) fn one(bytes: usize) -> Held {
-        Held((bytes as u64).min(MOST) << CALLBACKS | 1)
+    pub(in crate::rcu) fn one(bytes: usize) -> QueuedAmount {
+        QueuedAmount((bytes as u64).min(MOST) << CALLBACKS | 1)
     }
 
     pub(in crate::rcu) fn callbacks(self) -> u64 {
@@ -184,17 +184,17 @@ impl Count {
         }
     }
 
-    pub(in crate::rcu) fn get(&self) -> Held {
+    pub(in crate::rcu) fn get(&self) -> QueuedAmount {
         // Relaxed, all: a count that decides only how long callers wait.
-        Held(self.0.load(Ordering::Relaxed))
+        QueuedAmount(self.0.load(Ordering::Relaxed))
     }
 
     /// Adds the amount of one callback, and returns the sum.
-    pub(in crate::rcu) fn add(&self, one: Held) -> Held {
-        Held(self.0.fetch_add(one.0, Ordering::Relaxed).wrapping_add(one.0))
+    pub(in crate::rcu) fn add(&self, one: QueuedAmount) -> QueuedAmount {
+        QueuedAmount(self.0.fetch_add(one.0, Ordering::Relaxed).wrapping_add(one.0))
     }
 
-    pub(in crate::rcu) fn subtract(&self, one: Held) {
+    pub(in crate::rcu) fn subtract(&self, one: QueuedAmount) {
         self.0.fetch_sub(one.0, Ordering::Relaxed);
     }
 
@@ -274,15 +274,15 @@ impl Bounds {
     }
 
     /// Returns true if `held` is more than may be held back.
-    pub(in crate::rcu) fn are_exceeded_by(&self, held: Held) -> bool {
+    pub(in crate::rcu) fn are_exceeded_by(&self, held: QueuedAmount) -> bool {
         // Relaxed, both: as in `set`.
         let (callbacks, bytes) = (!self.callbacks.load(Ordering::Relaxed), !self.bytes.load(Ordering::Relaxed));
         held.callbacks() > 1 && (held.callbacks() > callbacks as u64 || held.bytes() > bytes as u64)
     }
 
     /// Returns true if there is room for one callback more that counts `bytes`.
-    pub(in crate::rcu) fn have_room(&self, held: Held, bytes: usize) -> bool {
-        let one = Held::one(bytes);
-        !self.are_exceeded_by(Held(held.0.wrapping_add(one.0)))
+    pub(in crate::rcu) fn have_room(&self, held: QueuedAmount, bytes: usize) -> bool {
+        let one = QueuedAmount::one(bytes);
+        !self.are_exceeded_by(QueuedAmount(held.0.wrapping_add(one.0)))
     }
 }

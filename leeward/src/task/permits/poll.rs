@@ -4,7 +4,7 @@ use core::task::{Context, Poll, Waker};
 
 use super::super::hand_over::{HandOver, Spent};
 use super::super::node::{Status, TaskNode};
-use super::super::queue::{Locked, Sibling, Verdict};
+use super::super::queue::{LockedQueue, Sibling, Verdict};
 use super::super::word::{CLOSED, ONE, WAITING};
 use super::{Closed, Permits};
 use crate::atomic::Ordering;
@@ -79,7 +79,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`; the queue has the node, and it is queued.
-    unsafe fn wait_on(&self, queue: Locked<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
+    unsafe fn wait_on(&self, queue: LockedQueue<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
         // SAFETY: the queue has it.
         if !wakers.is_set && !unsafe { queue.will_wake(node, wakers.own) } && !mutated!(task_new_waker) {
             drop(queue);
@@ -140,7 +140,7 @@ impl Permits {
     ///
     /// # Safety
     /// As for `poll`; the node is the first in the line, and as much was gathered as it wants.
-    unsafe fn take_first(&self, queue: Locked<'_>, node: &TaskNode) {
+    unsafe fn take_first(&self, queue: LockedQueue<'_>, node: &TaskNode) {
         queue.counts().spend(node.wanted());
         // SAFETY: the queue has it.
         let spent = Spent(unsafe { queue.leave(node) });
@@ -238,7 +238,7 @@ impl Permits {
 ///
 /// # Safety
 /// The caller is the node's owner; the queue has the node, which was told.
-unsafe fn hear(queue: Locked<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
+unsafe fn hear(queue: LockedQueue<'_>, node: &TaskNode, wakers: &mut Wakers<'_>) -> Option<Outcome> {
     if wakers.spare.is_some() {
         // If the waker's drop panics, the request is one that is dropped.
         drop(queue);

@@ -4,7 +4,7 @@ use core::ptr::{self, NonNull};
 
 use super::super::callback::{self, Bytes, Call, OwnSize};
 use super::super::head::Head;
-use super::super::limit::{Held, NotQueued, Policy};
+use super::super::limit::{NotQueued, Policy, QueuedAmount};
 use super::Queue;
 use super::reclaim::Reclaimed;
 use super::twice::deferred_twice;
@@ -111,10 +111,10 @@ impl Queue {
     }
 
     /// Queues the object of `head`, and returns how much is queued then.
-    fn push_regardless(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) -> Held {
+    fn push_regardless(&'static self, domain: &'static State, head: NonNull<Head>, bytes: usize) -> QueuedAmount {
         watch(domain);
         // Counted before the object can be taken, so that the count never falls below 0.
-        let held = self.incoming.held.add(Held::one(bytes));
+        let held = self.incoming.held.add(QueuedAmount::one(bytes));
         let is_first = self.link(domain, head);
         // The worker takes all that is queued until it finds nothing, so only the first to queue
         // has to tell it. If no thread can be started, `barrier` and callers at the limit, which

@@ -3,7 +3,7 @@
 use core::ptr::{self, NonNull};
 
 use super::super::head::Head;
-use super::super::limit::Held;
+use super::super::limit::QueuedAmount;
 use super::super::worker;
 use super::Queue;
 use super::twice::deferred_twice;
@@ -162,7 +162,7 @@ impl Queue {
         if inherited != 0 {
             self.inherited.store(inherited - 1, Ordering::Relaxed);
         } else {
-            self.incoming.held.subtract(Held::one(self.bytes.load(Ordering::Relaxed) as usize));
+            self.incoming.held.subtract(QueuedAmount::one(self.bytes.load(Ordering::Relaxed) as usize));
         }
     }
 
