@@ -349,55 +349,62 @@ fn a_set_with_a_lying_value() {
     }
 }
 
+/// The rounds of each honest thread beside a liar.
+const ROUNDS: u64 = if cfg!(miri) { 1 } else { 60 };
+
+/// Reads, replaces and removes the honest keys of one thread, and has the table grow and shrink.
+fn honest_rounds(map: &Map, alive: &Arc<AtomicUsize>, thread: u64) {
+    let mine = thread * HONEST..(thread + 1) * HONEST;
+    let more = 10_000 * (thread + 1)..10_000 * (thread + 1) + 10 * HONEST;
+    for _ in 0..ROUNDS {
+        for key in mine.clone() {
+            assert_eq!(map.pin().get(&Key(key)).map(Value::number), Some(key));
+            assert_eq!(map.update(Key(key), Value::again).map(|old| old.number()), Some(key));
+            assert_eq!(map.remove(&Key(key)).map(|old| old.number()), Some(key));
+            assert!(map.insert(Key(key), Value::new(alive, key)).is_none());
+        }
+        insert_honest(map, alive, more.clone());
+        let found = map.pin().iter().filter(|(key, value)| key.0 == value.number() && mine.contains(&key.0)).count();
+        assert_eq!(found as u64, HONEST);
+        more.clone().for_each(|key| assert_eq!(map.remove(&Key(key)).map(|old| old.number()), Some(key)));
+    }
+}
+
+/// Calls all that writes with the lying key.
+fn lying_rounds(map: &Map, alive: &Arc<AtomicUsize>) {
+    for round in 0..40 * ROUNDS {
+        let answers = match round % 3 {
+            0 => Answers::AllDiffer,
+            1 => Answers::Turns(round % HONEST, round * 7 % HONEST),
+            _ => Answers::OnceThen(round % HONEST, round * 5 % HONEST),
+        };
+        begin(answers);
+        let pinned = map.pin();
+        drop(pinned.insert(Key(LIAR), Value::new(alive, LIAR)));
+        drop(pinned.insert(Key(LIAR), Value::new(alive, LIAR)));
+        drop(pinned.update(Key(LIAR), Value::again));
+        pinned.update_or_insert_with(Key(LIAR), Value::again, || Value::new(alive, LIAR)).number();
+        pinned.get_or_insert_with(Key(LIAR), || Value::new(alive, LIAR)).number();
+        let remove = |_: Option<(&Key, &Value)>| Operation::<Value, ()>::Remove;
+        _ = pinned.compute(Key(LIAR), remove);
+        (0..4).for_each(|_| drop(pinned.remove(&Key(LIAR))));
+    }
+}
+
 /// Threads with honest keys beside one that lies, while the table grows and shrinks.
 #[test]
 fn honest_threads_beside_a_liar() {
     const THREADS: u64 = 3;
-    const ROUNDS: u64 = if cfg!(miri) { 1 } else { 60 };
     let alive = Arc::new(AtomicUsize::new(0));
     let map = Arc::new(Map::default());
     insert_honest(&map, &alive, 0..THREADS * HONEST);
-    let honest = (0..THREADS).map(|thread| {
+    let honest = (0..THREADS).map(|number| {
         let (map, alive) = (map.clone(), alive.clone());
-        thread::spawn(move || {
-            let mine = thread * HONEST..(thread + 1) * HONEST;
-            let more = 10_000 * (thread + 1)..10_000 * (thread + 1) + 10 * HONEST;
-            for _ in 0..ROUNDS {
-                for key in mine.clone() {
-                    assert_eq!(map.pin().get(&Key(key)).map(Value::number), Some(key));
-                    assert_eq!(map.update(Key(key), Value::again).map(|old| old.number()), Some(key));
-                    assert_eq!(map.remove(&Key(key)).map(|old| old.number()), Some(key));
-                    assert!(map.insert(Key(key), Value::new(&alive, key)).is_none());
-                }
-                insert_honest(&map, &alive, more.clone());
-                let found =
-                    map.pin().iter().filter(|(key, value)| key.0 == value.number() && mine.contains(&key.0)).count();
-                assert_eq!(found as u64, HONEST);
-                more.clone().for_each(|key| assert_eq!(map.remove(&Key(key)).map(|old| old.number()), Some(key)));
-            }
-        })
+        thread::spawn(move || honest_rounds(&map, &alive, number))
     });
     let liar = {
         let (map, alive) = (map.clone(), alive.clone());
-        thread::spawn(move || {
-            for round in 0..40 * ROUNDS {
-                let answers = match round % 3 {
-                    0 => Answers::AllDiffer,
-                    1 => Answers::Turns(round % HONEST, round * 7 % HONEST),
-                    _ => Answers::OnceThen(round % HONEST, round * 5 % HONEST),
-                };
-                begin(answers);
-                let pinned = map.pin();
-                drop(pinned.insert(Key(LIAR), Value::new(&alive, LIAR)));
-                drop(pinned.insert(Key(LIAR), Value::new(&alive, LIAR)));
-                drop(pinned.update(Key(LIAR), Value::again));
-                pinned.update_or_insert_with(Key(LIAR), Value::again, || Value::new(&alive, LIAR)).number();
-                pinned.get_or_insert_with(Key(LIAR), || Value::new(&alive, LIAR)).number();
-                let remove = |_: Option<(&Key, &Value)>| Operation::<Value, ()>::Remove;
-                _ = pinned.compute(Key(LIAR), remove);
-                (0..4).for_each(|_| drop(pinned.remove(&Key(LIAR))));
-            }
-        })
+        thread::spawn(move || lying_rounds(&map, &alive))
     };
     let threads: Vec<_> = honest.chain([liar]).collect();
     for (index, thread) in threads.into_iter().enumerate() {

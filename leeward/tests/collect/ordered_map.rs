@@ -83,54 +83,7 @@ fn run<K: Key, V: Clone + PartialEq + std::fmt::Debug>(steps: &[Step], value_of:
     let (map, mut model) = (OrderedMap::<K, V>::new(), BTreeMap::new());
     for step in steps {
         let guard = rcu::read();
-        match *step {
-            Step::Insert(key, value) => {
-                let old = map.insert(K::of(key), value_of(value));
-                assert_eq!(old.as_deref(), model.insert(K::of(key), value_of(value)).as_ref());
-            }
-            Step::TryInsert(key, value) => match map.try_insert(K::of(key), value_of(value)) {
-                Ok(()) => assert_eq!(model.insert(K::of(key), value_of(value)), None),
-                Err(Occupied { key, value: back }) => {
-                    assert!(model.contains_key(&key) && back == value_of(value));
-                }
-            },
-            Step::Update(key, value) => {
-                let old = map.update(K::of(key), |_| value_of(value));
-                let there = model.get_mut(&K::of(key));
-                assert_eq!(old.as_deref(), there.map(|there| std::mem::replace(there, value_of(value))).as_ref());
-            }
-            Step::Remove(key) => {
-                assert_eq!(map.remove(&K::of(key)).as_deref(), model.remove(&K::of(key)).as_ref());
-            }
-            Step::RemoveRun(key, count) => {
-                for key in key..key.saturating_add(count) {
-                    assert_eq!(map.remove(&K::of(key)).as_deref(), model.remove(&K::of(key)).as_ref());
-                }
-            }
-            Step::PopFirst => {
-                let first = map.pop_first();
-                assert_eq!(first.as_ref().map(|old| (old.key().clone(), (**old).clone())), model.pop_first());
-            }
-            Step::PopLast => {
-                let last = map.pop_last();
-                assert_eq!(last.as_ref().map(|old| (old.key().clone(), (**old).clone())), model.pop_last());
-            }
-            Step::Retain(by) => {
-                let (mut one, mut other) = (0, 0);
-                let keeps = |count: &mut u16| {
-                    *count += 1;
-                    *count % by != 0
-                };
-                map.retain(|_, _| keeps(&mut one));
-                model.retain(|_, _| keeps(&mut other));
-            }
-            Step::Clear => {
-                map.clear();
-                model.clear();
-            }
-            Step::Look(key) => look(&map, &model, &K::of(key)),
-            Step::Range(start, end) => ranges(&map, &model, K::of(start), K::of(end)),
-        }
+        take(step, &map, &mut model, value_of);
         assert_eq!(map.len(), model.len());
         drop(guard);
     }
@@ -139,6 +92,63 @@ fn run<K: Key, V: Clone + PartialEq + std::fmt::Debug>(steps: &[Step], value_of:
     drop(guard);
     assert_eq!(format!("{map:?}"), format!("{model:?}"));
     assert!(map.into_iter().eq(model));
+}
+
+/// Takes one step with both maps, and compares their answers.
+fn take<K: Key, V: Clone + PartialEq + std::fmt::Debug>(
+    step: &Step,
+    map: &OrderedMap<K, V>,
+    model: &mut BTreeMap<K, V>,
+    value_of: fn(u32) -> V,
+) {
+    match *step {
+        Step::Insert(key, value) => {
+            let old = map.insert(K::of(key), value_of(value));
+            assert_eq!(old.as_deref(), model.insert(K::of(key), value_of(value)).as_ref());
+        }
+        Step::TryInsert(key, value) => match map.try_insert(K::of(key), value_of(value)) {
+            Ok(()) => assert_eq!(model.insert(K::of(key), value_of(value)), None),
+            Err(Occupied { key, value: back }) => {
+                assert!(model.contains_key(&key) && back == value_of(value));
+            }
+        },
+        Step::Update(key, value) => {
+            let old = map.update(K::of(key), |_| value_of(value));
+            let there = model.get_mut(&K::of(key));
+            assert_eq!(old.as_deref(), there.map(|there| std::mem::replace(there, value_of(value))).as_ref());
+        }
+        Step::Remove(key) => {
+            assert_eq!(map.remove(&K::of(key)).as_deref(), model.remove(&K::of(key)).as_ref());
+        }
+        Step::RemoveRun(key, count) => {
+            for key in key..key.saturating_add(count) {
+                assert_eq!(map.remove(&K::of(key)).as_deref(), model.remove(&K::of(key)).as_ref());
+            }
+        }
+        Step::PopFirst => {
+            let first = map.pop_first();
+            assert_eq!(first.as_ref().map(|old| (old.key().clone(), (**old).clone())), model.pop_first());
+        }
+        Step::PopLast => {
+            let last = map.pop_last();
+            assert_eq!(last.as_ref().map(|old| (old.key().clone(), (**old).clone())), model.pop_last());
+        }
+        Step::Retain(by) => {
+            let (mut one, mut other) = (0, 0);
+            let keeps = |count: &mut u16| {
+                *count += 1;
+                *count % by != 0
+            };
+            map.retain(|_, _| keeps(&mut one));
+            model.retain(|_, _| keeps(&mut other));
+        }
+        Step::Clear => {
+            map.clear();
+            model.clear();
+        }
+        Step::Look(key) => look(map, model, &K::of(key)),
+        Step::Range(start, end) => ranges(map, model, K::of(start), K::of(end)),
+    }
 }
 
 fn look<K: Key, V: PartialEq + std::fmt::Debug>(map: &OrderedMap<K, V>, model: &BTreeMap<K, V>, key: &K) {

@@ -193,37 +193,40 @@ fn each_language_waits_for_the_other() {
     Memb::barrier();
 }
 
+/// A guard protects at a quiescent state, and while the thread is offline, and the thread is online
+/// behind it.
+fn a_guard_protects(raw: &'static RawDomain, is_online_first: bool) {
+    let first = (!is_online_first).then(Qsbr::read);
+    raw.go_online();
+    let guard = first.unwrap_or_else(Qsbr::read);
+    raw.quiesce();
+    is_protected::<Qsbr>();
+    assert!(raw.go_offline());
+    is_protected::<Qsbr>();
+    assert!(!raw.go_offline());
+    raw.quiesce();
+    is_protected::<Qsbr>();
+    raw.go_online();
+    raw.go_online();
+    drop(guard);
+    is_protected::<Qsbr>();
+    let cookie = Qsbr::start_poll();
+    eventually("a reader that is online announces a quiescent state", || {
+        raw.quiesce();
+        Qsbr::poll_state(&cookie)
+    });
+    assert!(raw.go_offline());
+    is_outside::<Qsbr>();
+}
+
 #[test]
 fn a_guard_beside_a_reader_that_is_online() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("online");
     let raw = Qsbr::raw();
     thread::spawn(move || {
-        // A guard protects at a quiescent state, and while the thread is offline, and the thread is
-        // online behind it.
-        for is_online_first in [true, false] {
-            let first = (!is_online_first).then(Qsbr::read);
-            raw.go_online();
-            let guard = first.unwrap_or_else(Qsbr::read);
-            raw.quiesce();
-            is_protected::<Qsbr>();
-            assert!(raw.go_offline());
-            is_protected::<Qsbr>();
-            assert!(!raw.go_offline());
-            raw.quiesce();
-            is_protected::<Qsbr>();
-            raw.go_online();
-            raw.go_online();
-            drop(guard);
-            is_protected::<Qsbr>();
-            let cookie = Qsbr::start_poll();
-            eventually("a reader that is online announces a quiescent state", || {
-                raw.quiesce();
-                Qsbr::poll_state(&cookie)
-            });
-            assert!(raw.go_offline());
-            is_outside::<Qsbr>();
-        }
+        a_guard_protects(raw, true);
+        a_guard_protects(raw, false);
         // It is refused inside a guard, and everything is as before.
         raw.go_online();
         let guard = Qsbr::read();

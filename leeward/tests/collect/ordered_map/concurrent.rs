@@ -33,58 +33,61 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
+/// The number of even keys.
+const KEYS: u64 = 1500;
+
+/// Inserts runs of odd keys and removes them, which splits and merges leaves; and updates even keys.
+fn write_odd<K: Ord + Clone + Send + Sync>(map: &OrderedMap<K, Alive>, key_of: impl Fn(u64) -> K, seed: u64) {
+    let mut state = seed;
+    for _ in 0..30 {
+        let start = random(&mut state) % KEYS;
+        for number in start..(start + 300).min(KEYS) {
+            map.insert(key_of(2 * number + 1), Alive::new(2 * number + 1));
+        }
+        for number in start..(start + 300).min(KEYS) {
+            map.remove(&key_of(2 * number + 1));
+        }
+        let even = 2 * (random(&mut state) % KEYS);
+        map.update(key_of(even), |old| Alive::new(old.check()));
+    }
+}
+
+/// Walks through the map once: finds each even key once, in order.
+fn scan<K: Ord>(map: &OrderedMap<K, Alive>, number_of: impl Fn(&K) -> u64, is_reversed: bool) {
+    let guard = rcu::read();
+    let mut evens = 0;
+    let mut last = None;
+    let mut see = |(key, value): (&K, &Alive)| {
+        let number = number_of(key);
+        assert_eq!(value.check(), number);
+        let is_in_order = last.is_none_or(|last| if is_reversed { number < last } else { number > last });
+        assert!(is_in_order, "{number} after {last:?}");
+        last = Some(number);
+        evens += u64::from(number % 2 == 0);
+    };
+    if is_reversed {
+        map.iter(&guard).rev().for_each(&mut see);
+    } else {
+        map.iter(&guard).for_each(&mut see);
+    }
+    assert_eq!(evens, KEYS);
+}
+
 /// Even keys stay throughout; writers insert and remove the odd ones. Every scan finds each even key
 /// once, in order, in either direction.
 fn scan_beside_writers<K: Ord + Clone + Send + Sync>(
     key_of: impl Fn(u64) -> K + Sync,
     number_of: impl Fn(&K) -> u64 + Sync,
 ) {
-    const KEYS: u64 = 1500;
     let map: OrderedMap<K, Alive> = (0..KEYS).map(|number| (key_of(2 * number), Alive::new(2 * number))).collect();
-    let is_over = AtomicBool::new(false);
+    let (map, key_of, number_of, is_over) = (&map, &key_of, &number_of, &AtomicBool::new(false));
     thread::scope(|scope| {
-        let writers: Vec<_> = (1..3_u64)
-            .map(|seed| {
-                let (map, key_of) = (&map, &key_of);
-                scope.spawn(move || {
-                    let mut state = seed;
-                    for _ in 0..30 {
-                        // Runs of insertions and of removals split and merge leaves.
-                        let start = random(&mut state) % KEYS;
-                        for number in start..(start + 300).min(KEYS) {
-                            map.insert(key_of(2 * number + 1), Alive::new(2 * number + 1));
-                        }
-                        for number in start..(start + 300).min(KEYS) {
-                            map.remove(&key_of(2 * number + 1));
-                        }
-                        let even = 2 * (random(&mut state) % KEYS);
-                        map.update(key_of(even), |old| Alive::new(old.check()));
-                    }
-                })
-            })
-            .collect();
-        for reversed in [false, true] {
-            let (map, is_over, number_of) = (&map, &is_over, &number_of);
+        let writers: Vec<_> = (1..3).map(|seed| scope.spawn(move || write_odd(map, key_of, seed))).collect();
+        for is_reversed in [false, true] {
             scope.spawn(move || {
                 loop {
                     let is_last = is_over.load(Relaxed);
-                    let guard = rcu::read();
-                    let mut evens = 0;
-                    let mut last = None;
-                    let mut see = |(key, value): (&K, &Alive)| {
-                        let number = number_of(key);
-                        assert_eq!(value.check(), number);
-                        let is_in_order = last.is_none_or(|last| if reversed { number < last } else { number > last });
-                        assert!(is_in_order, "{number} after {last:?}");
-                        last = Some(number);
-                        evens += u64::from(number % 2 == 0);
-                    };
-                    if reversed {
-                        map.iter(&guard).rev().for_each(&mut see)
-                    } else {
-                        map.iter(&guard).for_each(&mut see)
-                    }
-                    assert_eq!(evens, KEYS);
+                    scan(map, number_of, is_reversed);
                     if is_last {
                         return;
                     }
