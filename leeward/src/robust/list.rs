@@ -28,7 +28,7 @@ type Pointer = *mut ();
 
 /// The links of one lock.
 #[repr(C)]
-pub(super) struct Entry {
+pub(super) struct RobustEntry {
     prev: AtomicPtr<()>,
     next: AtomicPtr<()>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 /// The list's head, with both its ends; the kernel's structure begins at `next`.
 #[repr(C)]
 pub(super) struct Head {
-    ends: Entry,
+    ends: RobustEntry,
     offset: c_long,
     pending: AtomicPtr<()>,
 }
@@ -45,16 +45,16 @@ pub(super) struct Head {
 #[derive(Clone, Copy)]
 pub(super) struct List(NonNull<Head>);
 
-impl Entry {
-    pub(super) const fn new() -> Entry {
-        Entry { prev: AtomicPtr::new(core::ptr::null_mut()), next: AtomicPtr::new(core::ptr::null_mut()) }
+impl RobustEntry {
+    pub(super) const fn new() -> RobustEntry {
+        RobustEntry { prev: AtomicPtr::new(core::ptr::null_mut()), next: AtomicPtr::new(core::ptr::null_mut()) }
     }
 
     fn pointer(&self) -> Pointer {
         core::ptr::from_ref(self).cast_mut().cast::<u8>().wrapping_add(size_of::<usize>()).cast()
     }
 
-    fn at(pointer: Pointer) -> *const Entry {
+    fn at(pointer: Pointer) -> *const RobustEntry {
         pointer.map_addr(|address| address & !MARK).cast::<u8>().wrapping_sub(size_of::<usize>()).cast()
     }
 }
@@ -77,7 +77,7 @@ impl List {
             return Err(ListError::Libc);
         }
         let (head, length) = registered()?;
-        match NonNull::new(Entry::at(head).cast_mut().cast::<Head>()) {
+        match NonNull::new(RobustEntry::at(head).cast_mut().cast::<Head>()) {
             _ if head.is_null() => register(),
             Some(head) if length == HEAD_LENGTH => join(List(head)),
             _ => Err(ListError::Layout),
@@ -93,7 +93,7 @@ impl List {
     /// Names the entry as pending: from here on, a death of this thread has the kernel look at its
     /// lock too.
     #[inline]
-    pub(super) fn begin(self, entry: &'static Entry) {
+    pub(super) fn begin(self, entry: &'static RobustEntry) {
         self.head().pending.store(entry.pointer(), Ordering::Relaxed);
         // SeqCst (compiler): the word is taken, or the entry unlinked, after this.
         compiler_fence(Ordering::SeqCst);
@@ -110,7 +110,7 @@ impl List {
 
     /// Links the entry of a lock that this thread has just taken, at the front.
     #[inline]
-    pub(super) fn link(self, entry: &'static Entry) {
+    pub(super) fn link(self, entry: &'static RobustEntry) {
         let ends = &self.head().ends;
         // SeqCst (compiler): the word was taken before this.
         compiler_fence(Ordering::SeqCst);
@@ -119,7 +119,7 @@ impl List {
         entry.prev.store(ends.pointer(), Ordering::Relaxed);
         // SAFETY: the list holds entries of locks that this thread holds and that stay where they
         // are meanwhile; the last one's `next` is the head, which has a `prev` too.
-        let first = unsafe { &*Entry::at(first) };
+        let first = unsafe { &*RobustEntry::at(first) };
         first.prev.store(entry.pointer(), Ordering::Relaxed);
         // SeqCst (compiler): the walk, which goes by `next`, meets the entry whole or not at all.
         compiler_fence(Ordering::SeqCst);
@@ -127,7 +127,7 @@ impl List {
     }
 }
 
-impl Entry {
+impl RobustEntry {
     /// Unlinks the entry of a lock that this thread holds.
     ///
     /// # Safety
@@ -137,9 +137,9 @@ impl Entry {
         let (prev, next) = (self.prev.load(Ordering::Relaxed), self.next.load(Ordering::Relaxed));
         // SAFETY: its neighbours in the list are entries of locks that this thread holds, or the
         // head.
-        let before = unsafe { &*Entry::at(prev) };
+        let before = unsafe { &*RobustEntry::at(prev) };
         // SAFETY: as above.
-        let behind = unsafe { &*Entry::at(next) };
+        let behind = unsafe { &*RobustEntry::at(next) };
         before.next.store(next, Ordering::Relaxed);
         behind.prev.store(prev, Ordering::Relaxed);
         // SeqCst (compiler): the word is released after this.
@@ -179,10 +179,10 @@ fn join(list: List) -> Result<List, ListError> {
         return Err(ListError::Layout);
     }
     // SAFETY: the kernel would follow it too: it is the `next` of a list with this offset.
-    let first = unsafe { &*Entry::at(first) };
+    let first = unsafe { &*RobustEntry::at(first) };
     // SAFETY: the last entry of the list, or the head.
-    let last = unsafe { &*Entry::at(last) };
-    let points_at_head = |pointer: Pointer| Entry::at(pointer).addr() == address;
+    let last = unsafe { &*RobustEntry::at(last) };
+    let points_at_head = |pointer: Pointer| RobustEntry::at(pointer).addr() == address;
     if !points_at_head(first.prev.load(Ordering::Relaxed)) || !points_at_head(last.next.load(Ordering::Relaxed)) {
         return Err(ListError::Layout);
     }
@@ -212,7 +212,7 @@ fn register() -> Result<List, ListError> {
     }
     let place = page.cast::<Head>().wrapping_add(1);
     let next = place.cast::<u8>().wrapping_add(size_of::<usize>()).cast::<()>();
-    let ends = Entry { prev: AtomicPtr::new(next), next: AtomicPtr::new(next) };
+    let ends = RobustEntry { prev: AtomicPtr::new(next), next: AtomicPtr::new(next) };
     let pending = AtomicPtr::new(core::ptr::null_mut());
     // SAFETY: within the page, aligned.
     unsafe { place.write(Head { ends, offset: OFFSET as c_long, pending }) };

@@ -13,7 +13,7 @@ use core::time::Duration;
 
 use super::ListError;
 use super::current::{Current, current};
-use super::list::{Entry, OFFSET};
+use super::list::{OFFSET, RobustEntry};
 use super::sleepers::{Sleeper, Sleepers};
 use super::unlock::Unlock;
 use crate::atomic::{AtomicU32, Ordering};
@@ -65,7 +65,7 @@ pub(super) struct Lock {
     pub(super) state: AtomicU32,
     sleepers: Sleepers,
     nothing: [u32; 2],
-    entry: Entry,
+    entry: RobustEntry,
 }
 
 const _: () = assert!(
@@ -114,7 +114,7 @@ impl Lock {
             state: AtomicU32::new(USABLE),
             sleepers: Sleepers::new(),
             nothing: [0; 2],
-            entry: Entry::new(),
+            entry: RobustEntry::new(),
         }
     }
 

@@ -8,14 +8,14 @@ use super::super::pool::Pool;
 use super::super::table::TableNode;
 
 /// A key, its value, and the hash that the call which made the entry was told of the key.
-pub(super) struct Entry<K, V> {
+pub(super) struct HashEntry<K, V> {
     hash: u64,
     pub(super) key: K,
     pub(super) value: V,
 }
 
 // SAFETY: the hash is set when the entry is made.
-unsafe impl<K, V> TableNode for Entry<K, V> {
+unsafe impl<K, V> TableNode for HashEntry<K, V> {
     #[inline(always)]
     fn hash(&self) -> u64 {
         self.hash
@@ -23,11 +23,11 @@ unsafe impl<K, V> TableNode for Entry<K, V> {
 }
 
 /// The memory of entries.
-pub(super) type Entries<K, V> = Pool<Entry<K, V>>;
+pub(super) type Entries<K, V> = Pool<HashEntry<K, V>>;
 
 /// An entry that no map has yet.
 pub(super) struct Unlinked<'m, K, V> {
-    entry: NonNull<Entry<K, V>>,
+    entry: NonNull<HashEntry<K, V>>,
     entries: &'m Entries<K, V>,
 }
 
@@ -36,12 +36,12 @@ impl<'m, K, V> Unlinked<'m, K, V> {
     pub(super) fn new(entries: &'m Entries<K, V>, hash: u64, key: K, value: V) -> Self {
         let entry = entries.allocate();
         // SAFETY: allocated above.
-        unsafe { entry.write(Entry { hash, key, value }) };
+        unsafe { entry.write(HashEntry { hash, key, value }) };
         Unlinked { entry, entries }
     }
 
     /// Returns the address, which a map is given.
-    pub(super) fn node(&self) -> NonNull<Entry<K, V>> {
+    pub(super) fn node(&self) -> NonNull<HashEntry<K, V>> {
         self.entry
     }
 
@@ -58,7 +58,7 @@ impl<'m, K, V> Unlinked<'m, K, V> {
     }
 
     /// Gives the entry up to a map, which has its address.
-    pub(super) fn linked(self) -> NonNull<Entry<K, V>> {
+    pub(super) fn linked(self) -> NonNull<HashEntry<K, V>> {
         ManuallyDrop::new(self).entry
     }
 
@@ -81,9 +81,9 @@ impl<K, V> Drop for Unlinked<'_, K, V> {
 ///
 /// # Safety
 /// It was made by `Unlinked::new` with these entries, and no map and no reader has it.
-pub(super) unsafe fn free<K, V>(entries: &Entries<K, V>, entry: NonNull<Entry<K, V>>) {
+pub(super) unsafe fn free<K, V>(entries: &Entries<K, V>, entry: NonNull<HashEntry<K, V>>) {
     /// Takes the memory back, also if a destructor panics.
-    struct Memory<'m, K, V>(&'m Entries<K, V>, NonNull<Entry<K, V>>);
+    struct Memory<'m, K, V>(&'m Entries<K, V>, NonNull<HashEntry<K, V>>);
     impl<K, V> Drop for Memory<'_, K, V> {
         fn drop(&mut self) {
             // SAFETY: the caller's promise; what was in it was dropped.
@@ -99,9 +99,9 @@ pub(super) unsafe fn free<K, V>(entries: &Entries<K, V>, entry: NonNull<Entry<K,
 ///
 /// # Safety
 /// As for `free`.
-pub(super) unsafe fn take<K, V>(entries: &Entries<K, V>, entry: NonNull<Entry<K, V>>) -> (K, V) {
+pub(super) unsafe fn take<K, V>(entries: &Entries<K, V>, entry: NonNull<HashEntry<K, V>>) -> (K, V) {
     // SAFETY: the caller's promise.
-    let Entry { key, value, .. } = unsafe { entry.read() };
+    let HashEntry { key, value, .. } = unsafe { entry.read() };
     // SAFETY: as above, and read above.
     unsafe { entries.release(entry) };
     (key, value)

@@ -5,13 +5,13 @@ use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
 use super::HashMap;
-use super::entry::Entry;
+use super::entry::HashEntry;
 use crate::collect::table::Walk;
 use crate::rcu::{Domain, Protects};
 
 /// The entries of a map, as [`HashMap::iter`] returns them.
 pub struct Iter<'g, K, V> {
-    walk: Walk<'g, Entry<K, V>>,
+    walk: Walk<'g, HashEntry<K, V>>,
     /// A walk is of addresses, which any thread may have; what it returns is not.
     borrows: PhantomData<&'g (K, V)>,
 }

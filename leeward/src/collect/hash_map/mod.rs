@@ -28,7 +28,7 @@ use super::TryReserveError;
 use super::table::{Owner, RawTable, Table};
 use crate::rcu::free::limbo::Limbo;
 use crate::rcu::{self, Domain, Global};
-use entry::{Entries, Entry};
+use entry::{Entries, HashEntry};
 
 /// A concurrent hash map under RCU: readers look keys up without locks, fences or atomic
 /// read-modify-writes, also while writers insert, remove, and let the table grow or shrink.
@@ -139,12 +139,12 @@ use entry::{Entries, Entry};
 /// order of reversed bits is after O. Shalev and N. Shavit, "Split-ordered lists", 2003.
 /// [`guide::hash_map`](crate::guide::hash_map) says why it is right.
 pub struct HashMap<K, V, S = RandomState, D: Domain = Global> {
-    table: RawTable<Entry<K, V>>,
+    table: RawTable<HashEntry<K, V>>,
     limbo: Limbo,
     entries: Entries<K, V>,
     hasher: S,
     /// It owns pairs; a shared map takes and returns them, so it is invariant.
-    owns: PhantomData<(Entry<K, V>, fn(K, V) -> (K, V), fn() -> D)>,
+    owns: PhantomData<(HashEntry<K, V>, fn(K, V) -> (K, V), fn() -> D)>,
 }
 
 // SAFETY: sending the map sends its entries, and those in its limbo.
@@ -290,7 +290,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     ///
     /// # Safety
     /// No section that begins from now on finds it, and it is retired once.
-    unsafe fn retire_entry(&self, entry: NonNull<Entry<K, V>>) {
+    unsafe fn retire_entry(&self, entry: NonNull<HashEntry<K, V>>) {
         // SAFETY: the caller's promise; `free` is for all that this map retires.
         unsafe { self.limbo.retire::<D>(entry.cast(), |item| self.free(item)) };
     }
@@ -298,7 +298,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     /// Frees what the limbo has.
     fn free(&self, item: NonNull<()>) {
         // SAFETY: retired by `retire_entry`, and no reader has it any more.
-        unsafe { entry::free(&self.entries, item.cast::<Entry<K, V>>()) };
+        unsafe { entry::free(&self.entries, item.cast::<HashEntry<K, V>>()) };
     }
 }
 
@@ -331,7 +331,7 @@ impl<K, V, S, D: Domain> Drop for HashMap<K, V, S, D> {
         }
         let entries = &self.entries;
         // SAFETY: no reader is left.
-        let free = |item: NonNull<()>| unsafe { entry::free(entries, item.cast::<Entry<K, V>>()) };
+        let free = |item: NonNull<()>| unsafe { entry::free(entries, item.cast::<HashEntry<K, V>>()) };
         // SAFETY: as above.
         unsafe { self.limbo.drain::<D>(free) };
     }

@@ -11,12 +11,12 @@ use core::ptr::NonNull;
 
 use super::super::table::{RawTable, Walk};
 use super::HashMap;
-use super::entry::{self, Entry};
+use super::entry::{self, HashEntry};
 use crate::rcu::Domain;
 
 /// The entries of a map whose owner has it alone, as [`HashMap::iter_mut`] returns them.
 pub struct IterMut<'m, K, V> {
-    walk: Walk<'m, Entry<K, V>>,
+    walk: Walk<'m, HashEntry<K, V>>,
     /// As for [`Iter`](super::Iter).
     borrows: PhantomData<(&'m K, &'m mut V)>,
 }
@@ -31,7 +31,7 @@ pub struct IterMut<'m, K, V> {
 /// ```
 pub struct IntoIter<K, V, S, D: Domain> {
     /// What is left; the memory is the map's, which is empty.
-    entries: vec::IntoIter<NonNull<Entry<K, V>>>,
+    entries: vec::IntoIter<NonNull<HashEntry<K, V>>>,
     map: HashMap<K, V, S, D>,
 }
 
@@ -75,7 +75,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     }
 
     /// Takes all entries out of the map, whose memory stays its own.
-    fn take_entries(&mut self) -> Vec<NonNull<Entry<K, V>>> {
+    fn take_entries(&mut self) -> Vec<NonNull<HashEntry<K, V>>> {
         let mut entries = Vec::with_capacity(self.len());
         let table = mem::replace(&mut self.table, RawTable::new());
         // SAFETY: no other thread has the table.

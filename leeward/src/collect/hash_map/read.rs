@@ -4,7 +4,7 @@ use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
 use super::HashMap;
-use super::entry::Entry;
+use super::entry::HashEntry;
 use crate::rcu::{Domain, Protects};
 
 impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
@@ -59,7 +59,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
 
     /// Returns the entry of a key.
     #[inline(always)]
-    fn find<'g, Q>(&'g self, key: &Q, guard: &'g impl Protects<D>) -> Option<&'g Entry<K, V>>
+    fn find<'g, Q>(&'g self, key: &Q, guard: &'g impl Protects<D>) -> Option<&'g HashEntry<K, V>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -74,7 +74,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         hash: u64,
         key: &Q,
         guard: &'g impl Protects<D>,
-    ) -> Option<&'g Entry<K, V>>
+    ) -> Option<&'g HashEntry<K, V>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,

@@ -6,7 +6,7 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 
 use super::HashMap;
-use super::entry::{self, Entry};
+use super::entry::{self, HashEntry};
 use crate::rcu::{Cookie, Domain};
 
 /// A key and a value that a writer took out of a map. Readers that found them before may still have
@@ -26,7 +26,7 @@ use crate::rcu::{Cookie, Domain};
 #[must_use = "dropping it leaves the value to the map; say `.defer()`, or `.synchronize()` to have it back"]
 pub struct Retired<'m, K, V, S, D: Domain> {
     map: &'m HashMap<K, V, S, D>,
-    entry: NonNull<Entry<K, V>>,
+    entry: NonNull<HashEntry<K, V>>,
     cookie: Option<Cookie<D>>,
 }
 
@@ -39,7 +39,7 @@ impl<'m, K, V, S, D: Domain> Retired<'m, K, V, S, D> {
     /// # Safety
     /// The entry was in the map, and no section that begins from now on finds it. It is the
     /// caller's.
-    pub(super) unsafe fn new(map: &'m HashMap<K, V, S, D>, entry: NonNull<Entry<K, V>>) -> Self {
+    pub(super) unsafe fn new(map: &'m HashMap<K, V, S, D>, entry: NonNull<HashEntry<K, V>>) -> Self {
         Retired { map, entry, cookie: None }
     }
 

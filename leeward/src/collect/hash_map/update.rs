@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use super::super::table::Seen;
 use super::HashMap;
 use super::decision::Decision;
-use super::entry::{Entry, Unlinked};
+use super::entry::{HashEntry, Unlinked};
 use super::retired::Retired;
 use crate::mutant::mutated;
 use crate::rcu::{Domain, Protects};
@@ -185,12 +185,12 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// caller's to retire.
     fn replace<'g>(
         &'g self,
-        old: NonNull<Entry<K, V>>,
+        old: NonNull<HashEntry<K, V>>,
         hash: u64,
         key: K,
         value: V,
         _guard: &'g impl Protects<D>,
-    ) -> Result<&'g Entry<K, V>, K> {
+    ) -> Result<&'g HashEntry<K, V>, K> {
         let hash = if mutated!(map_hash_once) { self.hash(&key) } else { hash };
         let new = Unlinked::new(&self.entries, hash, key, value);
         if !self.try_replace(old, &new) {

@@ -12,12 +12,12 @@ use core::ptr::NonNull;
 use super::super::table::{Insertion, Seen, TableNode};
 use super::HashMap;
 use super::decision::{Decision, note_write};
-use super::entry::{Entry, Unlinked};
+use super::entry::{HashEntry, Unlinked};
 use super::retired::Retired;
 use crate::rcu::{Domain, Protects};
 
 /// What a look-up for a writer found.
-pub(super) type Found<K, V> = Option<NonNull<Entry<K, V>>>;
+pub(super) type Found<K, V> = Option<NonNull<HashEntry<K, V>>>;
 
 impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Sets a key's value, and returns what was there before: the old key and the old value.
@@ -180,7 +180,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         &'g self,
         new: Unlinked<'g, K, V>,
         _guard: &'g impl Protects<D>,
-    ) -> Result<&'g Entry<K, V>, (&'g Entry<K, V>, Unlinked<'g, K, V>)> {
+    ) -> Result<&'g HashEntry<K, V>, (&'g HashEntry<K, V>, Unlinked<'g, K, V>)> {
         let mut seen = Seen::new();
         loop {
             if let Some(there) = self.search(&new, &mut seen) {
@@ -222,7 +222,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
 
     /// Puts an entry into the place of the one that was found by its hash. Returns false if that is
     /// not there any more. Callers are in a section, and retire the old one.
-    pub(super) fn try_replace(&self, old: NonNull<Entry<K, V>>, new: &Unlinked<'_, K, V>) -> bool {
+    pub(super) fn try_replace(&self, old: NonNull<HashEntry<K, V>>, new: &Unlinked<'_, K, V>) -> bool {
         // SAFETY: callers are in a section; `new` is in no map.
         let is_replaced = unsafe { self.table.replace(old, new.node(), self) };
         if is_replaced {
@@ -237,7 +237,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     ///
     /// # Safety
     /// Inside a section, in which the entry was in the map. It is the caller's if true is returned.
-    pub(super) unsafe fn try_remove(&self, entry: NonNull<Entry<K, V>>) -> bool {
+    pub(super) unsafe fn try_remove(&self, entry: NonNull<HashEntry<K, V>>) -> bool {
         // SAFETY: alive in the section.
         let hash = unsafe { entry.as_ref() }.hash();
         // SAFETY: the caller's promise.

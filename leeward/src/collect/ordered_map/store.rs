@@ -17,7 +17,7 @@ use super::memory::try_box;
 
 /// A key and its value that do not move. (Aligned, so that its address has bits for `waste.rs`.)
 #[repr(align(8))]
-pub(super) struct Entry<K, V> {
+pub(super) struct TreeEntry<K, V> {
     pub(super) key: K,
     pub(super) value: V,
 }
@@ -27,7 +27,7 @@ pub(super) enum TakenEntry<K, V> {
     /// Its owner may have it at once: readers have copies.
     Copies(K, V),
     /// Readers may use it until a grace period is over.
-    Entry(NonNull<Entry<K, V>>),
+    Entry(NonNull<TreeEntry<K, V>>),
 }
 
 impl<K, V> TakenEntry<K, V> {
@@ -147,10 +147,10 @@ unsafe impl<K, V> Store<K, V> for Both {
 }
 
 /// Makes an entry of a pair; returns the pair if there is no memory.
-fn entry<K, V>(key: K, value: V) -> Result<NonNull<Entry<K, V>>, (K, V)> {
-    match try_box(Entry { key, value }) {
+fn entry<K, V>(key: K, value: V) -> Result<NonNull<TreeEntry<K, V>>, (K, V)> {
+    match try_box(TreeEntry { key, value }) {
         Ok(entry) => Ok(NonNull::from(Box::leak(entry))),
-        Err(Entry { key, value }) => Err((key, value)),
+        Err(TreeEntry { key, value }) => Err((key, value)),
     }
 }
 
@@ -159,7 +159,7 @@ fn entry<K, V>(key: K, value: V) -> Result<NonNull<Entry<K, V>>, (K, V)> {
 /// # Safety
 /// The slot has the pointer of an entry that lives for as long as `'a`.
 #[inline(always)]
-unsafe fn entry_of<'a, K, V>(slot: &TreeSlot<NonNull<Entry<K, V>>>) -> &'a Entry<K, V> {
+unsafe fn entry_of<'a, K, V>(slot: &TreeSlot<NonNull<TreeEntry<K, V>>>) -> &'a TreeEntry<K, V> {
     // SAFETY: the caller's promise.
     let entry = unsafe { slot.assume_init_read() };
     // SAFETY: the caller's promise.
@@ -169,7 +169,7 @@ unsafe fn entry_of<'a, K, V>(slot: &TreeSlot<NonNull<Entry<K, V>>>) -> &'a Entry
 // SAFETY: the key is a copy of the entry's; the value is the entry's.
 unsafe impl<K, V> Store<K, V> for Keys {
     type Key = K;
-    type Value = NonNull<Entry<K, V>>;
+    type Value = NonNull<TreeEntry<K, V>>;
     const POINTS: bool = false;
     const HAS_ENTRIES: bool = true;
 
@@ -206,7 +206,7 @@ unsafe impl<K, V> Store<K, V> for Keys {
 
 // SAFETY: both are the entry's.
 unsafe impl<K, V> Store<K, V> for Entries {
-    type Key = NonNull<Entry<K, V>>;
+    type Key = NonNull<TreeEntry<K, V>>;
     type Value = ();
     const POINTS: bool = true;
     const HAS_ENTRIES: bool = true;

@@ -9,16 +9,16 @@ use core::ptr::NonNull;
 
 use super::memory::try_box;
 use super::node::{self, Leaf, TreeNode};
-use super::store::{Entry, Layout, Store, TakenEntry, with_store};
+use super::store::{Layout, Store, TakenEntry, TreeEntry, with_store};
 use crate::collect::backend::{Link, panics};
 
 /// An object that no new reader finds.
 pub(super) enum Waste<K, V> {
     /// A node, without what it points to.
     Node(NonNull<TreeNode>),
-    Entry(NonNull<Entry<K, V>>),
+    Entry(NonNull<TreeEntry<K, V>>),
     /// An entry, and what was reserved to retire it.
-    Apart(NonNull<Entry<K, V>>, Box<Apart<K, V>>),
+    Apart(NonNull<TreeEntry<K, V>>, Box<Apart<K, V>>),
     /// A root, with all that is below.
     Tree(NonNull<TreeNode>),
 }
@@ -31,7 +31,7 @@ pub(super) type Removed<K, V> = (TakenEntry<K, V>, Option<Box<Apart<K, V>>>);
 pub(super) struct Apart<K, V> {
     link: Link,
     /// The entry, once it is retired.
-    entry: NonNull<Entry<K, V>>,
+    entry: NonNull<TreeEntry<K, V>>,
 }
 
 impl<K, V> Apart<K, V> {
@@ -88,7 +88,7 @@ pub(super) unsafe fn free<K, V>(layout: Layout, item: NonNull<()>) -> u64 {
     let object = unmark(item, bits);
     match bits {
         // SAFETY: an entry of this kind; the caller's promise.
-        ENTRY => drop(unsafe { Box::from_raw(object.cast::<Entry<K, V>>().as_ptr()) }),
+        ENTRY => drop(unsafe { Box::from_raw(object.cast::<TreeEntry<K, V>>().as_ptr()) }),
         APART => {
             // SAFETY: from a box, by `into_item`; the caller's promise.
             let apart = unsafe { Box::from_raw(object.cast::<Apart<K, V>>().as_ptr()) };

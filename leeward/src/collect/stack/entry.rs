@@ -10,20 +10,20 @@ use crate::collect::raw::Node;
 
 /// A node with its value. The node comes first, so that its address is the entry's.
 #[repr(C)]
-pub(super) struct Entry<T> {
+pub(super) struct StackEntry<T> {
     node: Node,
     value: MaybeUninit<T>,
 }
 
-impl<T> Entry<T> {
+impl<T> StackEntry<T> {
     /// Returns the node of a new entry; gives the value back if there is no memory.
     #[inline]
     pub(super) fn allocate(value: T) -> Result<NonNull<Node>, T> {
         // SAFETY: the layout is not empty: it has the node.
-        let entry = unsafe { alloc(Layout::new::<Entry<T>>()) }.cast::<Entry<T>>();
+        let entry = unsafe { alloc(Layout::new::<StackEntry<T>>()) }.cast::<StackEntry<T>>();
         let Some(entry) = NonNull::new(entry) else { return Err(value) };
         // SAFETY: new memory with room for it.
-        unsafe { entry.write(Entry { node: Node::new(), value: MaybeUninit::new(value) }) };
+        unsafe { entry.write(StackEntry { node: Node::new(), value: MaybeUninit::new(value) }) };
         Ok(entry.cast())
     }
 
@@ -34,7 +34,7 @@ impl<T> Entry<T> {
     #[inline]
     pub(super) unsafe fn take(node: NonNull<Node>) -> T {
         // SAFETY: the caller's promise. (No reference to the node, which another thread may read.)
-        let value = unsafe { &raw const (*node.cast::<Entry<T>>().as_ptr()).value };
+        let value = unsafe { &raw const (*node.cast::<StackEntry<T>>().as_ptr()).value };
         // SAFETY: the caller's promise.
         unsafe { value.cast::<T>().read() }
     }
@@ -52,6 +52,6 @@ impl<T> Entry<T> {
             return;
         }
         // SAFETY: allocated with this layout; the caller's promise.
-        unsafe { dealloc(node.as_ptr().cast(), Layout::new::<Entry<T>>()) };
+        unsafe { dealloc(node.as_ptr().cast(), Layout::new::<StackEntry<T>>()) };
     }
 }

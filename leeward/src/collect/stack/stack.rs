@@ -4,7 +4,7 @@ use alloc::alloc::handle_alloc_error;
 use core::alloc::Layout;
 use core::marker::PhantomData;
 
-use super::entry::Entry;
+use super::entry::StackEntry;
 use super::taken::Taken;
 use crate::atomic::{const_fn, fence_after_update};
 use crate::collect::fork_lock::{ForkLock, HeldForkLock};
@@ -73,7 +73,7 @@ impl<T, F: Futex> Stack<T, F> {
     #[inline]
     pub fn push(&self, value: T) {
         if self.try_push(value).is_err() {
-            handle_alloc_error(Layout::new::<Entry<T>>());
+            handle_alloc_error(Layout::new::<StackEntry<T>>());
         }
     }
 
@@ -88,7 +88,7 @@ impl<T, F: Futex> Stack<T, F> {
     /// ```
     #[inline]
     pub fn try_push(&self, value: T) -> Result<(), T> {
-        let node = Entry::allocate(value)?;
+        let node = StackEntry::allocate(value)?;
         // SAFETY: the node is new, and the stack frees it.
         unsafe { self.nodes.push(node) };
         Ok(())
@@ -127,9 +127,9 @@ impl<T, F: Futex> Stack<T, F> {
         self.lock.unlock(held);
         let node = popped.value()?;
         // SAFETY: popped above, by this thread alone.
-        let value = unsafe { Entry::<T>::take(node) };
+        let value = unsafe { StackEntry::<T>::take(node) };
         // SAFETY: as above; the thread that pops next did not find the node.
-        unsafe { Entry::<T>::free(node) };
+        unsafe { StackEntry::<T>::free(node) };
         Some(value)
     }
 
@@ -156,9 +156,9 @@ impl<T, F: Futex> Stack<T, F> {
         // SAFETY: the caller has the stack alone.
         let node = unsafe { self.nodes.pop(Timeout::Never) }.value()?;
         // SAFETY: popped above.
-        let value = unsafe { Entry::<T>::take(node) };
+        let value = unsafe { StackEntry::<T>::take(node) };
         // SAFETY: as above.
-        unsafe { Entry::<T>::free(node) };
+        unsafe { StackEntry::<T>::free(node) };
         Some(value)
     }
 }

@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::entry::Entry;
+use super::entry::StackEntry;
 use crate::atomic::fence_after_update;
 use crate::collect::fork_lock::ForkLock;
 use crate::collect::raw::{self, Node};
@@ -80,10 +80,10 @@ impl<T, F: Futex> Iterator for Taken<'_, T, F> {
         // SAFETY: the node was taken, and is not freed yet.
         self.next = unsafe { raw::Stack::<F>::next(node) };
         // SAFETY: as above, and the value was not taken.
-        let value = unsafe { Entry::<T>::take(node) };
+        let value = unsafe { StackEntry::<T>::take(node) };
         if self.is_settled {
             // SAFETY: no thread reads it.
-            unsafe { Entry::<T>::free(node) };
+            unsafe { StackEntry::<T>::free(node) };
         } else {
             self.spent.push(node);
         }
@@ -106,7 +106,7 @@ impl<T> Spent<T> {
             // SAFETY: the nodes are this thread's.
             next = unsafe { raw::Stack::<Private>::next(node) };
             // SAFETY: as above, and no thread reads them.
-            unsafe { Entry::<T>::free(node) };
+            unsafe { StackEntry::<T>::free(node) };
         }
     }
 }

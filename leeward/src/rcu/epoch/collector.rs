@@ -15,7 +15,7 @@ use super::super::grace::pace::Pace;
 use super::super::grace::stats::Stats;
 use super::super::kind::Kind;
 use super::deferred::{Bag, Bags, Deferred};
-use super::forks::{self, Entry};
+use super::forks::{self, ForkEntry};
 use super::lent::List;
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::fence;
@@ -102,7 +102,7 @@ pub(super) struct Inner {
     orphans_ticket: AtomicU64,
     /// True: readers execute full fences, since no heavy fence is possible.
     pub(super) is_full: bool,
-    entry: &'static Entry,
+    entry: &'static ForkEntry,
     /// The records that it lends to threads which enter without a handle.
     pub(super) lent: List,
 }

@@ -13,18 +13,18 @@ use crate::raw::Mutex;
 use crate::registry::{Registry, RegistrySlot};
 
 /// The place of one collector's address: of its grace periods.
-pub(super) struct Entry {
+pub(super) struct ForkEntry {
     /// 1: taken; 0: free.
     is_taken: AtomicU64,
     grace: AtomicPtr<Grace>,
 }
 
-impl RegistrySlot for Entry {
+impl RegistrySlot for ForkEntry {
     #[allow(clippy::declare_interior_mutable_const)]
-    const NEW: Entry = Entry { is_taken: AtomicU64::new(0), grace: AtomicPtr::new(ptr::null_mut()) };
+    const NEW: ForkEntry = ForkEntry { is_taken: AtomicU64::new(0), grace: AtomicPtr::new(ptr::null_mut()) };
 
-    fn fresh() -> Entry {
-        Entry::NEW
+    fn fresh() -> ForkEntry {
+        ForkEntry::NEW
     }
 
     fn is_free(&self) -> bool {
@@ -46,7 +46,7 @@ impl RegistrySlot for Entry {
 /// All collectors of the process.
 struct Collectors {
     hook: Hook,
-    entries: Registry<Entry>,
+    entries: Registry<ForkEntry>,
     /// Held by a thread that takes an address away, and by one that goes through them beside others:
     /// no collector ends meanwhile.
     ending: Mutex,
@@ -55,12 +55,12 @@ struct Collectors {
 static COLLECTORS: Collectors = Collectors { hook: Hook::new(), entries: Registry::new(), ending: <Mutex>::new() };
 
 /// Takes an entry for a collector that is being made. Returns `None` where there is no memory.
-pub(super) fn claim() -> Option<&'static Entry> {
+pub(super) fn claim() -> Option<&'static ForkEntry> {
     fork::watch(&COLLECTORS);
     COLLECTORS.entries.claim(1, 0).ok()
 }
 
-impl Entry {
+impl ForkEntry {
     /// Has children find the collector, which is whole.
     pub(super) fn set(&self, grace: NonNull<Grace>) {
         // Release: the words, for a thread that goes through the entries. Partner: the acquire in
