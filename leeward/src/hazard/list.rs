@@ -10,7 +10,7 @@ use crate::mutant::order;
 use crate::rcu::Head;
 
 /// The list, with an approximate count.
-pub(super) struct List {
+pub(super) struct RetiredList {
     /// The head that was pushed last; null: none.
     first: AtomicPtr<Head>,
     /// The number of heads, where no thread is about to push or take; else it may be more, never less.
@@ -19,34 +19,34 @@ pub(super) struct List {
 
 /// The linked heads of retired objects, at least one.
 #[derive(Clone, Copy)]
-pub(super) struct Chain {
+pub(super) struct RetiredChain {
     pub(super) first: NonNull<Head>,
     pub(super) last: NonNull<Head>,
     pub(super) count: usize,
 }
 
-impl Chain {
+impl RetiredChain {
     /// Makes the chain of one head.
-    pub(super) fn of_one(head: NonNull<Head>) -> Chain {
-        Chain { first: head, last: head, count: 1 }
+    pub(super) fn of_one(head: NonNull<Head>) -> RetiredChain {
+        RetiredChain { first: head, last: head, count: 1 }
     }
 
     /// Makes a chain that begins with `head`, before all that is in `rest`.
     ///
     /// # Safety
     /// All heads are the caller's alone.
-    pub(super) unsafe fn before(head: NonNull<Head>, rest: Option<Chain>) -> Chain {
-        let Some(rest) = rest else { return Chain::of_one(head) };
+    pub(super) unsafe fn before(head: NonNull<Head>, rest: Option<RetiredChain>) -> RetiredChain {
+        let Some(rest) = rest else { return RetiredChain::of_one(head) };
         // SAFETY: the caller's promise.
         unsafe { head.as_ref() }.set_next(rest.first.as_ptr());
-        Chain { first: head, count: rest.count + 1, ..rest }
+        RetiredChain { first: head, count: rest.count + 1, ..rest }
     }
 }
 
-impl List {
+impl RetiredList {
     const_fn! {
-        pub(super) fn new() -> List {
-            List { first: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) }
+        pub(super) fn new() -> RetiredList {
+            RetiredList { first: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) }
         }
     }
 
@@ -54,7 +54,7 @@ impl List {
     ///
     /// # Safety
     /// The heads are the caller's alone, who gives them up.
-    pub(super) unsafe fn push(&self, chain: Chain) -> usize {
+    pub(super) unsafe fn push(&self, chain: RetiredChain) -> usize {
         // Relaxed: only the threshold depends on it. Counted first: who takes these heads has acquired
         // them, and so takes off what was counted before.
         let count = self.count.fetch_add(chain.count, Ordering::Relaxed).wrapping_add(chain.count);

@@ -7,7 +7,7 @@
 
 use core::ptr::NonNull;
 
-use super::list::Chain;
+use super::list::RetiredChain;
 use super::slot::HazardSlot;
 use super::state::{State, state, watch};
 use super::turn::Turn;
@@ -31,7 +31,7 @@ pub(super) unsafe fn retire(head: NonNull<Head>) {
     watch();
     let state = state();
     // SAFETY: the caller's promise.
-    let waiting = unsafe { state.list.push(Chain::of_one(head)) };
+    let waiting = unsafe { state.list.push(RetiredChain::of_one(head)) };
     if waiting >= THRESHOLD && is_full(state) {
         reclaim_if(is_full);
     }
@@ -145,7 +145,7 @@ struct Batch {
     /// The objects that may be freed, by a hash of their address; each list is linked by the heads.
     buckets: [*mut Head; BUCKETS],
     /// The objects that are protected.
-    kept: Option<Chain>,
+    kept: Option<RetiredChain>,
 }
 
 impl Batch {
@@ -188,7 +188,7 @@ impl Batch {
                     None => self.buckets[bucket] = next,
                 }
                 // SAFETY: as above, and out of its list.
-                self.kept = Some(unsafe { Chain::before(head, self.kept) });
+                self.kept = Some(unsafe { RetiredChain::before(head, self.kept) });
                 return;
             }
             before = Some(head);
@@ -225,7 +225,7 @@ impl Drop for Batch {
             while let Some(head) = self.pop(bucket) {
                 if !mutated!(hazard_unwinds) {
                     // SAFETY: the batch's alone, and out of its list.
-                    self.kept = Some(unsafe { Chain::before(head, self.kept) });
+                    self.kept = Some(unsafe { RetiredChain::before(head, self.kept) });
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicUsize;
 
-use super::list::List;
+use super::list::RetiredList;
 use super::slot::HazardSlot;
 use crate::atomic::{Ordering, const_fn};
 use crate::mutant::step;
@@ -12,7 +12,7 @@ use crate::registry::Registry;
 /// The state of all hazard pointers of the process, which is a static.
 pub(super) struct State {
     pub(super) slots: Registry<HazardSlot>,
-    pub(super) list: List,
+    pub(super) list: RetiredList,
     /// The number of retired objects from which on a thread that retires asks for a heavy fence
     /// again, since the last one was refused; 0: it was not. Core's atomic: it orders nothing, so
     /// loom need not explore it.
@@ -25,7 +25,7 @@ impl State {
         fn new() -> State {
             State {
                 slots: Registry::new(),
-                list: List::new(),
+                list: RetiredList::new(),
                 patience: AtomicUsize::new(0),
                 hook: Hook::new(),
             }

@@ -43,7 +43,7 @@ pub(super) struct Head {
 
 /// The calling thread's list, by its head.
 #[derive(Clone, Copy)]
-pub(super) struct List(NonNull<Head>);
+pub(super) struct RobustList(NonNull<Head>);
 
 impl RobustEntry {
     pub(super) const fn new() -> RobustEntry {
@@ -59,27 +59,27 @@ impl RobustEntry {
     }
 }
 
-impl List {
+impl RobustList {
     /// Returns the list with this head.
     ///
     /// # Safety
     /// The head is that of the calling thread's list, which was found before.
     #[inline]
-    pub(super) unsafe fn at(head: *const Head) -> List {
+    pub(super) unsafe fn at(head: *const Head) -> RobustList {
         // SAFETY: a list that was found has a head.
-        List(unsafe { NonNull::new_unchecked(head.cast_mut()) })
+        RobustList(unsafe { NonNull::new_unchecked(head.cast_mut()) })
     }
 
     /// Returns the calling thread's list: joined, or registered now.
     #[cold]
-    pub(super) fn find() -> Result<List, ListError> {
+    pub(super) fn find() -> Result<RobustList, ListError> {
         if !cfg!(target_env = "gnu") {
             return Err(ListError::Libc);
         }
         let (head, length) = registered()?;
         match NonNull::new(RobustEntry::at(head).cast_mut().cast::<Head>()) {
             _ if head.is_null() => register(),
-            Some(head) if length == HEAD_LENGTH => join(List(head)),
+            Some(head) if length == HEAD_LENGTH => join(RobustList(head)),
             _ => Err(ListError::Layout),
         }
     }
@@ -160,7 +160,7 @@ fn registered() -> Result<(Pointer, usize), ListError> {
 
 /// Checks that a list that another library registered is what we take it for, without following a
 /// pointer that a list of another kind would not have.
-fn join(list: List) -> Result<List, ListError> {
+fn join(list: RobustList) -> Result<RobustList, ListError> {
     const PAGE: usize = 4096;
     let address = list.0.as_ptr().addr();
     // A head at a page's beginning has no word before it that is known to be mapped; glibc's lies
@@ -192,7 +192,7 @@ fn join(list: List) -> Result<List, ListError> {
 /// Registers a head of our own, in a page of its own that is never given back. The kernel reads the
 /// head when the thread has come to its end, and the thread's stack and thread-local storage may be
 /// unmapped by then.
-fn register() -> Result<List, ListError> {
+fn register() -> Result<RobustList, ListError> {
     let errno = Errno::save();
     // SAFETY: a new mapping, which overlaps no other memory.
     let page = unsafe {
@@ -220,5 +220,5 @@ fn register() -> Result<List, ListError> {
     let answer = unsafe { libc::syscall(libc::SYS_set_robust_list, next, HEAD_LENGTH) };
     errno.restore();
     let list = NonNull::new(place).filter(|_| answer == 0);
-    list.map(List).ok_or(ListError::Refused)
+    list.map(RobustList).ok_or(ListError::Refused)
 }

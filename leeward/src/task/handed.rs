@@ -8,11 +8,11 @@
 
 use core::ptr;
 
-use super::node::{Link, Task, TaskNode};
+use super::node::{Task, TaskLink, TaskNode};
 
 /// The nodes that were handed permits.
 pub(super) struct Handed {
-    root: Link,
+    root: TaskLink,
 }
 
 /// A node's place in the order: among those of its task, by its address.
@@ -32,7 +32,7 @@ fn height(node: &TaskNode) -> usize {
 impl Handed {
     /// Returns a tree without nodes.
     pub(super) const fn new() -> Handed {
-        Handed { root: Link::none() }
+        Handed { root: TaskLink::none() }
     }
 
     /// Forgets all nodes.

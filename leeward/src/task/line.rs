@@ -1,18 +1,18 @@
 //! A line: the nodes of a queue that wait, in turn, linked in a circle. The queue's lock guards all of
 //! it.
 
-use super::node::{Link, TaskNode};
+use super::node::{TaskLink, TaskNode};
 
 /// The nodes that wait.
 pub(super) struct Line {
     /// The last one; the first comes after it.
-    last: Link,
+    last: TaskLink,
 }
 
 impl Line {
     /// Returns a line of no nodes.
     pub(super) const fn new() -> Line {
-        Line { last: Link::none() }
+        Line { last: TaskLink::none() }
     }
 
     /// Forgets all nodes.

@@ -55,13 +55,13 @@ enum Contact {
 }
 
 /// The address of a linked node, or none.
-pub(super) struct Link(Cell<*const TaskNode>);
+pub(super) struct TaskLink(Cell<*const TaskNode>);
 
-impl Link {
+impl TaskLink {
     /// Returns a link to nothing.
     #[inline]
-    pub(super) const fn none() -> Link {
-        Link(Cell::new(ptr::null()))
+    pub(super) const fn none() -> TaskLink {
+        TaskLink(Cell::new(ptr::null()))
     }
 
     /// Returns the node. The caller has locked the queue.
@@ -92,8 +92,8 @@ impl Link {
 pub(super) struct TaskNode {
     /// The neighbours in the line; or, where it was handed permits, the subtrees of lesser and of
     /// greater nodes.
-    pub(super) prev: Link,
-    pub(super) next: Link,
+    pub(super) prev: TaskLink,
+    pub(super) next: TaskLink,
     contact: UnsafeCell<Contact>,
     /// How many permits the owner waits for. It does not change while the node is linked.
     wanted: Cell<u32>,
@@ -117,8 +117,8 @@ impl TaskNode {
     #[inline]
     pub(super) fn new(wanted: u32) -> TaskNode {
         TaskNode {
-            prev: Link::none(),
-            next: Link::none(),
+            prev: TaskLink::none(),
+            next: TaskLink::none(),
             contact: UnsafeCell::new(Contact::Nobody),
             wanted: Cell::new(wanted),
             process: Cell::new(0),

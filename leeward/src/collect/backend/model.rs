@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 
-pub(super) use crate::rcu::free::aside::Link;
+pub(super) use crate::rcu::free::aside::AsideLink;
 use crate::rcu::{Domain, Reader};
 
 /// What one container has unlinked and not freed: nothing.

@@ -2,7 +2,7 @@
 //! panics. (`model.rs` is its stand-in under loom.)
 
 pub(super) use crate::process::panics;
-pub(super) use crate::rcu::free::aside::Link;
+pub(super) use crate::rcu::free::aside::AsideLink;
 pub(super) use crate::rcu::free::limbo::Limbo;
 
 use crate::rcu::Domain;

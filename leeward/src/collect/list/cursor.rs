@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::list::List;
 use super::locked::Locked;
-use super::node::{Chain, ListNode};
+use super::node::{ListNode, NodeChain};
 use super::retired::Retired;
 use crate::rcu::{Domain, Global};
 
@@ -57,14 +57,14 @@ impl<'a, 'l, T, D: Domain> Cursor<'a, 'l, T, D> {
     }
 
     /// Puts a chain before the cursor.
-    fn link_before(&mut self, chain: Chain<T>) {
+    fn link_before(&mut self, chain: NodeChain<T>) {
         let previous = self.before();
         // SAFETY: the lock is this thread's, and both are the list's, one after the other.
         unsafe { self.locked.list().links.link(previous, chain, self.node) };
     }
 
     /// Puts a chain after the cursor.
-    fn link_after(&mut self, chain: Chain<T>) {
+    fn link_after(&mut self, chain: NodeChain<T>) {
         let next = self.after();
         // SAFETY: the lock is this thread's, and both are the list's, one after the other.
         unsafe { self.locked.list().links.link(self.node, chain, next) };
@@ -115,12 +115,12 @@ impl<'a, 'l, T, D: Domain> Cursor<'a, 'l, T, D> {
 
     /// Adds a value before the cursor: at the end of the list, if it is at the place without a value.
     pub fn insert_before(&mut self, value: T) {
-        self.link_before(Chain::one(value));
+        self.link_before(NodeChain::one(value));
     }
 
     /// Adds a value after the cursor: at the front of the list, if it is at the place without a value.
     pub fn insert_after(&mut self, value: T) {
-        self.link_after(Chain::one(value));
+        self.link_after(NodeChain::one(value));
     }
 
     /// Moves the values of another list to before the cursor: readers find all of them from one moment
@@ -158,7 +158,7 @@ impl<'a, 'l, T, D: Domain> Cursor<'a, 'l, T, D> {
     /// The new value, at the place without a value.
     pub fn replace(&mut self, value: T) -> Result<Retired<'l, T, D>, T> {
         let Some(node) = NonNull::new(self.node) else { return Err(value) };
-        let new = Chain::one(value);
+        let new = NodeChain::one(value);
         let list = self.locked.list();
         // SAFETY: the lock is this thread's, and the node the list's.
         self.node = unsafe { list.links.replace(node, new) }.as_ptr();

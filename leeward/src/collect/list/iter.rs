@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::node::{Chain, ListNode};
+use super::node::{ListNode, NodeChain};
 use crate::atomic::{AtomicPtr, Ordering};
 use crate::collect::backend::panics;
 use crate::mutant::order;
@@ -122,7 +122,7 @@ unsafe impl<T: Send> Send for IntoIter<T> {}
 unsafe impl<T: Sync> Sync for IntoIter<T> {}
 
 impl<T> IntoIter<T> {
-    pub(super) fn new(chain: Option<Chain<T>>) -> Self {
+    pub(super) fn new(chain: Option<NodeChain<T>>) -> Self {
         let Some(chain) = chain else {
             return IntoIter { first: core::ptr::null_mut(), last: core::ptr::null_mut(), len: 0, owns: PhantomData };
         };

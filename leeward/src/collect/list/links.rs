@@ -8,7 +8,7 @@ use core::cell::Cell;
 use core::mem;
 use core::ptr::{self, NonNull};
 
-use super::node::{Chain, ListNode};
+use super::node::{ListNode, NodeChain};
 use crate::atomic::{AtomicPtr, AtomicUsize, Ordering, const_fn};
 use crate::mutant::order;
 
@@ -90,7 +90,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// The caller has the lock; both are null or nodes of this list, one after the other.
-    pub(super) unsafe fn link(&self, previous: *mut ListNode<T>, chain: Chain<T>, next: *mut ListNode<T>) {
+    pub(super) unsafe fn link(&self, previous: *mut ListNode<T>, chain: NodeChain<T>, next: *mut ListNode<T>) {
         let (len, last) = (chain.len, chain.last.as_ptr());
         let first = chain.leak().as_ptr();
         // SAFETY: the caller's promise.
@@ -130,7 +130,7 @@ impl<T> Links<T> {
     ///
     /// # Safety
     /// As for `unlink`.
-    pub(super) unsafe fn replace(&self, node: NonNull<ListNode<T>>, chain: Chain<T>) -> NonNull<ListNode<T>> {
+    pub(super) unsafe fn replace(&self, node: NonNull<ListNode<T>>, chain: NodeChain<T>) -> NonNull<ListNode<T>> {
         let new = chain.leak();
         // SAFETY: the caller's promise.
         let previous = unsafe { self.before(node.as_ptr()) };
@@ -209,7 +209,7 @@ impl<T> Links<T> {
     }
 
     /// Takes the chain of all nodes out.
-    pub(super) fn take_chain(&mut self) -> Option<Chain<T>> {
+    pub(super) fn take_chain(&mut self) -> Option<NodeChain<T>> {
         let old = mem::replace(self, Links::new());
         self.waste.set(old.waste.get());
         let len = old.len();
@@ -217,6 +217,6 @@ impl<T> Links<T> {
         let first = NonNull::new(old.first.load(Ordering::Relaxed))?;
         let last = NonNull::new(old.last.get())?;
         // SAFETY: the nodes of the list, which has them no more.
-        Some(unsafe { Chain::new(first, last, len) })
+        Some(unsafe { NodeChain::new(first, last, len) })
     }
 }

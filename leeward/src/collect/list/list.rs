@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use super::iter::{Iter, IterMut};
 use super::links::Links;
 use super::lock::OwnerLock;
-use super::node::{Chain, ListNode};
+use super::node::{ListNode, NodeChain};
 use crate::atomic::{Ordering, const_fn};
 use crate::collect::backend::{Limbo, panics};
 use crate::mutant::step;
@@ -224,7 +224,7 @@ impl<T, D: Domain> List<T, D> {
     }
 
     /// Takes all nodes out of a list that the caller has alone.
-    pub(super) fn take_chain(&mut self) -> Option<Chain<T>> {
+    pub(super) fn take_chain(&mut self) -> Option<NodeChain<T>> {
         self.settle();
         self.links.take_chain()
     }

@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 use super::iter::Iter;
 use super::list::List;
 use super::lock::LockWas;
-use super::node::{Chain, ListNode};
+use super::node::{ListNode, NodeChain};
 use crate::mutant::step;
 use crate::rcu::{Domain, Global};
 
@@ -95,12 +95,12 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
 
     /// Adds a value at the front.
     pub fn push_front(&mut self, value: T) {
-        self.link_front(Chain::one(value));
+        self.link_front(NodeChain::one(value));
     }
 
     /// Adds a value at the end.
     pub fn push_back(&mut self, value: T) {
-        self.link_back(Chain::one(value));
+        self.link_back(NodeChain::one(value));
     }
 
     /// Takes all values out, at one moment.
@@ -126,7 +126,7 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
     }
 
     /// Puts a chain to the front.
-    pub(super) fn link_front(&mut self, chain: Chain<T>) {
+    pub(super) fn link_front(&mut self, chain: NodeChain<T>) {
         // SAFETY: the lock is this thread's.
         let first = unsafe { self.list.links.after(ptr::null_mut()) };
         // SAFETY: as above, and the first node, or null.
@@ -134,7 +134,7 @@ impl<'l, T, D: Domain> Locked<'l, T, D> {
     }
 
     /// Puts a chain to the end.
-    pub(super) fn link_back(&mut self, chain: Chain<T>) {
+    pub(super) fn link_back(&mut self, chain: NodeChain<T>) {
         // SAFETY: the lock is this thread's.
         let last = unsafe { self.list.links.before(ptr::null_mut()) };
         // SAFETY: as above, and the last node, or null.

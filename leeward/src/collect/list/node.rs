@@ -54,32 +54,32 @@ impl<T> ListNode<T> {
 }
 
 /// One node or several, linked both ways, which no list has.
-pub(super) struct Chain<T> {
+pub(super) struct NodeChain<T> {
     pub(super) first: NonNull<ListNode<T>>,
     pub(super) last: NonNull<ListNode<T>>,
     pub(super) len: usize,
     owns: PhantomData<T>,
 }
 
-impl<T> Chain<T> {
+impl<T> NodeChain<T> {
     /// Makes a chain of one value.
     #[inline]
-    pub(super) fn one(value: T) -> Chain<T> {
+    pub(super) fn one(value: T) -> NodeChain<T> {
         Self::try_one(value).unwrap_or_else(|_| handle_alloc_error(Layout::new::<ListNode<T>>()))
     }
 
     /// Makes a chain of one value; returns the value if there is no memory.
     #[inline]
-    pub(super) fn try_one(value: T) -> Result<Chain<T>, T> {
+    pub(super) fn try_one(value: T) -> Result<NodeChain<T>, T> {
         let node = ListNode::try_new(value)?;
         // SAFETY: a chain of one node, which is new.
-        Ok(unsafe { Chain::new(node, node, 1) })
+        Ok(unsafe { NodeChain::new(node, node, 1) })
     }
 
     /// Makes a chain of all that an iterator yields; `None`: it yields nothing.
-    pub(super) fn collect(values: impl IntoIterator<Item = T>) -> Option<Chain<T>> {
+    pub(super) fn collect(values: impl IntoIterator<Item = T>) -> Option<NodeChain<T>> {
         let mut values = values.into_iter();
-        let mut chain = Chain::one(values.next()?);
+        let mut chain = NodeChain::one(values.next()?);
         values.for_each(|value| chain.push(value));
         Some(chain)
     }
@@ -87,12 +87,12 @@ impl<T> Chain<T> {
     /// # Safety
     /// `len` nodes from `first` to `last`, linked both ways, are the caller's alone, and the chain's
     /// from now on. The last one's `next` is null.
-    pub(super) unsafe fn new(first: NonNull<ListNode<T>>, last: NonNull<ListNode<T>>, len: usize) -> Chain<T> {
-        Chain { first, last, len, owns: PhantomData }
+    pub(super) unsafe fn new(first: NonNull<ListNode<T>>, last: NonNull<ListNode<T>>, len: usize) -> NodeChain<T> {
+        NodeChain { first, last, len, owns: PhantomData }
     }
 
     fn push(&mut self, value: T) {
-        let new = Chain::one(value).leak();
+        let new = NodeChain::one(value).leak();
         // SAFETY: the chain's own.
         let last = unsafe { self.last.as_ref() };
         // Relaxed: no other thread has the chain.
@@ -111,7 +111,7 @@ impl<T> Chain<T> {
     }
 }
 
-impl<T> Drop for Chain<T> {
+impl<T> Drop for NodeChain<T> {
     /// Drops the values. One whose destructor panics keeps none of the others.
     fn drop(&mut self) {
         let mut node = self.first.as_ptr();

@@ -3,7 +3,7 @@
 use super::list::List;
 use super::lock::AlreadyOwn;
 use super::locked::Locked;
-use super::node::Chain;
+use super::node::NodeChain;
 use super::retired::Retired;
 use crate::rcu::Domain;
 
@@ -39,7 +39,7 @@ impl<T, D: Domain> List<T, D> {
     /// is no memory.
     #[track_caller]
     pub fn push_front(&self, value: T) {
-        let chain = Chain::one(value);
+        let chain = NodeChain::one(value);
         self.lock().link_front(chain);
     }
 
@@ -49,7 +49,7 @@ impl<T, D: Domain> List<T, D> {
     /// As [`push_front`](Self::push_front).
     #[track_caller]
     pub fn push_back(&self, value: T) {
-        let chain = Chain::one(value);
+        let chain = NodeChain::one(value);
         self.lock().link_back(chain);
     }
 
@@ -62,7 +62,7 @@ impl<T, D: Domain> List<T, D> {
     /// As [`lock`](Self::lock).
     #[track_caller]
     pub fn try_push_front(&self, value: T) -> Result<(), T> {
-        let chain = Chain::try_one(value)?;
+        let chain = NodeChain::try_one(value)?;
         self.lock().link_front(chain);
         Ok(())
     }
@@ -81,7 +81,7 @@ impl<T, D: Domain> List<T, D> {
     /// As [`lock`](Self::lock).
     #[track_caller]
     pub fn try_push_back(&self, value: T) -> Result<(), T> {
-        let chain = Chain::try_one(value)?;
+        let chain = NodeChain::try_one(value)?;
         self.lock().link_back(chain);
         Ok(())
     }
@@ -137,7 +137,7 @@ impl<T, D: Domain> List<T, D> {
     /// Adds all values of an iterator at the end, at one moment: it runs to its end first, with no lock
     /// held.
     pub(super) fn add_all(&self, values: impl IntoIterator<Item = T>) {
-        if let Some(chain) = Chain::collect(values) {
+        if let Some(chain) = NodeChain::collect(values) {
             self.lock().link_back(chain);
         }
     }

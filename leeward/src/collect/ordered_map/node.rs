@@ -9,7 +9,7 @@ use core::ptr::{self, NonNull};
 use super::memory::try_uninit;
 use super::store::{Store, TreeSlot, copy_of};
 use crate::atomic::{AtomicPtr, AtomicU32, IS_MODEL, Ordering};
-use crate::collect::backend::Link;
+use crate::collect::backend::AsideLink;
 use crate::mutant::order;
 
 /// The number of entries of a leaf, and of children of an inner node, at most.
@@ -24,7 +24,7 @@ pub(super) const MERGED: usize = CAPACITY - CAPACITY / 4;
 pub(super) struct TreeNode {
     /// By which the limbo keeps a node that was unlinked, where there is no memory for a bag. Readers
     /// leave it alone.
-    link: Link,
+    link: AsideLink,
     /// The number of levels below: 0 for a leaf.
     level: u16,
     len: u16,
@@ -35,7 +35,7 @@ pub(super) struct TreeNode {
 impl TreeNode {
     fn new(level: usize, len: u16) -> TreeNode {
         const { assert!(CAPACITY <= u32::BITS as usize) };
-        TreeNode { link: Link::new(), level: level as u16, len, drops: AtomicU32::new(0) }
+        TreeNode { link: AsideLink::new(), level: level as u16, len, drops: AtomicU32::new(0) }
     }
 
     /// Returns a bit for each entry that is freed with this leaf.

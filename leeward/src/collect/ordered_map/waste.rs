@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use super::memory::try_box;
 use super::node::{self, Leaf, TreeNode};
 use super::store::{Layout, Store, TakenEntry, TreeEntry, with_store};
-use crate::collect::backend::{Link, panics};
+use crate::collect::backend::{AsideLink, panics};
 
 /// An object that no new reader finds.
 pub(super) enum Waste<K, V> {
@@ -29,7 +29,7 @@ pub(super) type Removed<K, V> = (TakenEntry<K, V>, Option<Box<Apart<K, V>>>);
 /// What was reserved to retire an entry: the limbo's word for it. (Aligned as a node is.)
 #[repr(C, align(8))]
 pub(super) struct Apart<K, V> {
-    link: Link,
+    link: AsideLink,
     /// The entry, once it is retired.
     entry: NonNull<TreeEntry<K, V>>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Apart<K, V> {
 impl<K, V> Apart<K, V> {
     /// Reserves what an entry takes; `None`: there is no memory.
     pub(super) fn reserve() -> Option<Box<Self>> {
-        try_box(Apart { link: Link::new(), entry: NonNull::dangling() }).ok()
+        try_box(Apart { link: AsideLink::new(), entry: NonNull::dangling() }).ok()
     }
 }
 

@@ -24,11 +24,11 @@ pub struct Node {
     /// | [`AWAITED`] | not linked yet, and a thread waits for it |
     /// | [`END`] | the last of a stack |
     /// | else | the next node |
-    pub(super) next: Link,
+    pub(super) next: RawLink,
 }
 
 /// A word that leads to a node.
-pub(super) type Link = AtomicPtr<Node>;
+pub(super) type RawLink = AtomicPtr<Node>;
 
 impl Node {
     const_fn! {
@@ -70,7 +70,7 @@ __leeward_static! {
 /// Writes a link, and wakes the thread that waits for it. From here on what the link lies in may be
 /// gone.
 #[inline]
-pub(super) fn write<F: Futex>(link: &Link, next: *mut Node) {
+pub(super) fn write<F: Futex>(link: &RawLink, next: *mut Node) {
     // Release: partner of the acquires that read the link: what was done before the push is seen.
     let before = link.swap(next, order!(Release, collect_link_release));
     if check!(collect_link_wake, before == AWAITED) {
@@ -91,7 +91,7 @@ pub fn wake<F: Futex>() {
 
 /// Sleeps until the link is written, until `timeout` at most. Returns true if the time is up. It may
 /// return at any time.
-pub(super) fn wait<F: Futex>(link: &Link, timeout: Timeout) -> bool {
+pub(super) fn wait<F: Futex>(link: &RawLink, timeout: Timeout) -> bool {
     // Acquire: the count is loaded before the mark is made, so a producer that finds the mark changes
     // it later.
     let count = LINKED.load(Ordering::Acquire);

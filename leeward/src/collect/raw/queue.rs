@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use core::time::Duration;
 
-use super::link::{self, AWAITED, Link, Node, is_missing};
+use super::link::{self, AWAITED, Node, RawLink, is_missing};
 use crate::atomic::{AtomicPtr, AtomicU32, Ordering, const_fn};
 use crate::collect::try_pop::TryPop;
 use crate::futex::{Futex, Private, Timeout, Wait};
@@ -79,7 +79,7 @@ pub struct Queue<F: Futex = Private> {
     /// The consumer's words lie in a cache line of their own.
     space: [usize; 64 / size_of::<usize>() - 1],
     /// The first node, or a link that is missing.
-    first: Link,
+    first: RawLink,
     /// 1: the consumer sleeps, or is about to; it sleeps on this word.
     asleep: AtomicU32,
     reserved: [u32; 13],
@@ -91,7 +91,7 @@ enum Found<'a> {
     Node(NonNull<Node>),
     Empty,
     /// The link that a producer has not written.
-    Gap(&'a Link),
+    Gap(&'a RawLink),
 }
 
 impl<F: Futex> Queue<F> {
@@ -308,7 +308,7 @@ impl<F: Futex> Queue<F> {
 
 /// Sleeps until the link is written. Returns true if the time is up, or if its producer may not be
 /// there.
-fn wait_for_link<F: Futex>(link: &Link, timeout: Timeout) -> bool {
+fn wait_for_link<F: Futex>(link: &RawLink, timeout: Timeout) -> bool {
     let may_be_lost = check!(queue_raw_forked, fork::generation() != 0 || fork_mark::is_child());
     let limit = if may_be_lost { timeout.min(Timeout::after::<F>(LONG)) } else { timeout };
     link::wait::<F>(link, limit)

@@ -192,7 +192,7 @@ impl<F: Futex> Stack<F> {
 
     #[cold]
     #[inline(never)]
-    fn await_link(link: &link::Link, timeout: Timeout) -> Option<*mut Node> {
+    fn await_link(link: &link::RawLink, timeout: Timeout) -> Option<*mut Node> {
         let mut budget = SpinBudget::for_event(timeout);
         let mut is_late = timeout == Timeout::Now;
         loop {

@@ -42,7 +42,7 @@ const REMOVED: usize = 1;
 /// The link is changed by the table alone while the node is in it, and for a grace period
 /// after.
 pub(crate) unsafe trait Linked: TableNode {
-    fn link(&self) -> &Link;
+    fn link(&self) -> &TableLink;
 
     /// Returns true if this is the node's hash.
     fn has_hash(&self, hash: u64) -> bool {
@@ -52,7 +52,7 @@ pub(crate) unsafe trait Linked: TableNode {
 
 /// The address of the next node, and the mark of removed ones.
 #[repr(transparent)]
-pub(crate) struct Link(AtomicPtr<()>);
+pub(crate) struct TableLink(AtomicPtr<()>);
 
 /// What a link said when it was loaded.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +72,12 @@ impl Next {
     }
 }
 
-impl Link {
+impl TableLink {
     const_fn! {
         /// Makes the link of a node that is in no table.
         #[cfg_attr(not(leeward_loom), allow(dead_code))]
-        pub(crate) fn new() -> Link {
-            Link(AtomicPtr::new(ptr::null_mut()))
+        pub(crate) fn new() -> TableLink {
+            TableLink(AtomicPtr::new(ptr::null_mut()))
         }
     }
 

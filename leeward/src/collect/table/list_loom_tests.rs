@@ -8,14 +8,14 @@ use std::vec::Vec;
 
 use loom::cell::UnsafeCell;
 
-use super::link::{Link, Linked, follow};
+use super::link::{Linked, TableLink, follow};
 use super::{Insertion, Owner, RawTable, Table, TableNode};
 use crate::atomic::{AtomicU32, AtomicUsize};
 use crate::models::{self, together};
 
 /// A node; all have one hash.
 struct Numbered {
-    link: Link,
+    link: TableLink,
     number: u32,
     value: UnsafeCell<u32>,
 }
@@ -31,7 +31,7 @@ unsafe impl TableNode for Numbered {
 
 // SAFETY: the table's alone.
 unsafe impl Linked for Numbered {
-    fn link(&self) -> &Link {
+    fn link(&self) -> &TableLink {
         &self.link
     }
 }
@@ -64,7 +64,7 @@ fn explore(preemptions: usize, set_up: fn(), model: impl Fn() + Send + Sync + 's
 }
 
 fn node(number: u32) -> NonNull<Numbered> {
-    let node = Numbered { link: Link::new(), number, value: UnsafeCell::new(0) };
+    let node = Numbered { link: TableLink::new(), number, value: UnsafeCell::new(0) };
     // SAFETY: no other thread has it yet.
     node.value.with_mut(|value| unsafe { *value = number + 100 });
     NonNull::from(Box::leak(Box::new(node)))

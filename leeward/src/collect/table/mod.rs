@@ -87,7 +87,7 @@ use core::ptr::NonNull;
 pub(crate) use change::Insertion;
 pub(crate) use limits::Limits;
 #[cfg(feature = "c")]
-pub(crate) use link::{Link, Linked, Stand, follow};
+pub(crate) use link::{Linked, Stand, TableLink, follow};
 #[cfg(feature = "c")]
 pub(crate) use list::survivor;
 #[cfg_attr(not(feature = "std"), allow(unused_imports))]

@@ -16,7 +16,7 @@ use super::super::grace::stats::Stats;
 use super::super::kind::Kind;
 use super::deferred::{Bag, Bags, Deferred};
 use super::forks::{self, ForkEntry};
-use super::lent::List;
+use super::lent::LentList;
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::fence;
 
@@ -104,7 +104,7 @@ pub(super) struct Inner {
     pub(super) is_full: bool,
     entry: &'static ForkEntry,
     /// The records that it lends to threads which enter without a handle.
-    pub(super) lent: List,
+    pub(super) lent: LentList,
 }
 
 // SAFETY: bags hold calls that may be made on any thread (`Deferred::new`).
@@ -129,7 +129,7 @@ impl Collector {
             orphans_ticket: AtomicU64::new(0),
             is_full,
             entry,
-            lent: List::new(),
+            lent: LentList::new(),
         });
         let owner = Owner(Words(NonNull::from(Box::leak(inner))));
         entry.set(NonNull::from(&owner.grace));

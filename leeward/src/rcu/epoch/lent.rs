@@ -32,11 +32,11 @@ impl Lent {
 }
 
 /// The records of a collector, newest first.
-pub(super) struct List(AtomicPtr<Lent>);
+pub(super) struct LentList(AtomicPtr<Lent>);
 
-impl List {
-    pub(super) const fn new() -> List {
-        List(AtomicPtr::new(ptr::null_mut()))
+impl LentList {
+    pub(super) const fn new() -> LentList {
+        LentList(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// Puts a record in.

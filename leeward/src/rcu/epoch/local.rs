@@ -13,7 +13,7 @@ use super::super::section::slot::Slot;
 use super::calling;
 use super::collector::{Collector, Inner};
 use super::deferred::{Bag, Bags, Deferred};
-use super::lent::{Lent, List, Run};
+use super::lent::{Lent, LentList, Run};
 use crate::atomic::Ordering;
 use crate::fence::{Asymmetric, Full};
 use crate::process::{fork, thread};
@@ -73,7 +73,7 @@ impl Local {
     }
 
     /// Makes a record of the collector's for the calling thread, and puts it into `list`.
-    pub(super) fn lend(collector: &Collector, list: &List) -> Result<NonNull<Local>, NoMemory> {
+    pub(super) fn lend(collector: &Collector, list: &LentList) -> Result<NonNull<Local>, NoMemory> {
         let slot = Local::claim(collector, Kind::Lent)?;
         // SAFETY: the copy has no count: it is not dropped, and the collector outlives its records.
         let collector = ManuallyDrop::new(unsafe { ptr::read(collector) });
@@ -86,7 +86,7 @@ impl Local {
     }
 
     /// Takes a record of `list` for the calling thread that no thread uses.
-    pub(super) fn borrow(list: &List) -> Result<Option<NonNull<Local>>, NoMemory> {
+    pub(super) fn borrow(list: &LentList) -> Result<Option<NonNull<Local>>, NoMemory> {
         let taken = list.find(|lent| {
             let local = Local::of(lent);
             // SAFETY: in the list, so alive.

@@ -11,20 +11,20 @@ const MARKS: usize = 3;
 
 /// The first word of an item that can be put aside. Readers leave it alone.
 #[repr(transparent)]
-pub(crate) struct Link(AtomicPtr<()>);
+pub(crate) struct AsideLink(AtomicPtr<()>);
 
-impl Link {
+impl AsideLink {
     #[inline]
-    pub(crate) fn new() -> Link {
-        Link(AtomicPtr::new(ptr::null_mut()))
+    pub(crate) fn new() -> AsideLink {
+        AsideLink(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// Returns the link of an item.
     ///
     /// # Safety
     /// The item's address is that of a link, but for marks, and lives for as long as `'a`.
-    unsafe fn of<'a>(item: NonNull<()>) -> &'a Link {
-        let link = item.as_ptr().map_addr(|address| address & !MARKS).cast::<Link>();
+    unsafe fn of<'a>(item: NonNull<()>) -> &'a AsideLink {
+        let link = item.as_ptr().map_addr(|address| address & !MARKS).cast::<AsideLink>();
         // SAFETY: the caller's promise.
         unsafe { &*link }
     }
@@ -43,10 +43,10 @@ impl Aside {
     /// Puts an item aside.
     ///
     /// # Safety
-    /// The item begins with a [`Link`], and is the caller's to retire.
+    /// The item begins with an [`AsideLink`], and is the caller's to retire.
     pub(in crate::rcu) unsafe fn push(&self, item: NonNull<()>) {
         // SAFETY: the caller's promise; what is retired lives until it is taken.
-        let link = unsafe { Link::of(item) };
+        let link = unsafe { AsideLink::of(item) };
         // Relaxed, here and on failure: the item before is looked at by who takes them all.
         let mut first = self.0.load(Ordering::Relaxed);
         loop {
@@ -67,20 +67,20 @@ impl Aside {
     }
 
     /// Takes all items.
-    pub(in crate::rcu) fn take(&self) -> Chain {
+    pub(in crate::rcu) fn take(&self) -> AsideChain {
         // Acquire: partner of the release in `push`. All changes of the word are exchanges, so this
         // acquires what each of them released.
-        Chain(self.0.swap(ptr::null_mut(), Ordering::Acquire))
+        AsideChain(self.0.swap(ptr::null_mut(), Ordering::Acquire))
     }
 }
 
 /// Items that were taken together. What is in it when it is dropped is leaked: it must not be freed
 /// early.
-pub(in crate::rcu) struct Chain(*mut ());
+pub(in crate::rcu) struct AsideChain(*mut ());
 
-impl Chain {
-    pub(in crate::rcu) const fn none() -> Chain {
-        Chain(ptr::null_mut())
+impl AsideChain {
+    pub(in crate::rcu) const fn none() -> AsideChain {
+        AsideChain(ptr::null_mut())
     }
 
     pub(in crate::rcu) fn is_empty(&self) -> bool {
@@ -91,14 +91,14 @@ impl Chain {
     pub(in crate::rcu) fn pop(&mut self) -> Option<NonNull<()>> {
         let item = NonNull::new(self.0)?;
         // SAFETY: put in by `Aside::push`, and not freed yet.
-        let link = unsafe { Link::of(item) };
+        let link = unsafe { AsideLink::of(item) };
         // Relaxed: acquired in `take`.
         self.0 = link.0.load(Ordering::Relaxed);
         Some(item)
     }
 
     /// Takes all items out.
-    pub(in crate::rcu) fn take(&mut self) -> Chain {
-        mem::replace(self, Chain::none())
+    pub(in crate::rcu) fn take(&mut self) -> AsideChain {
+        mem::replace(self, AsideChain::none())
     }
 }

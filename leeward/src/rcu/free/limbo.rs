@@ -28,7 +28,7 @@ use core::{iter, mem};
 use super::super::backing::Backing;
 use super::super::grace::Grace;
 use super::super::grace::pace::Pace;
-use super::aside::{Aside, Chain};
+use super::aside::{Aside, AsideChain};
 use super::bag;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::inherited::{self, Inherited};
@@ -91,7 +91,7 @@ struct Stored {
     /// An empty bag.
     spare: Option<Box<Bag>>,
     /// Items that were put aside, and their ticket.
-    aside: (Chain, u64),
+    aside: (AsideChain, u64),
 }
 
 // SAFETY: the items are addresses. What they point to is freed by the container's own function, and
@@ -128,8 +128,8 @@ impl Limbo {
     /// Does what `retire` does, also where there is no memory.
     ///
     /// # Safety
-    /// As for `retire`; the item begins with a [`Link`](super::aside::Link), but for marks in the two
-    /// lowest bits of its address.
+    /// As for `retire`; the item begins with an [`AsideLink`](super::aside::AsideLink), but for marks
+    /// in the two lowest bits of its address.
     #[inline]
     pub(crate) unsafe fn retire_linked<D: Backing>(&self, item: Item, free: impl Fn(Item)) {
         if self.try_retire(item, &D::state().grace, &free).is_err() {
@@ -358,7 +358,7 @@ impl Sealed {
 
 impl Stored {
     const fn new() -> Stored {
-        Stored { bags: Bags::new(), spare: None, aside: (Chain::none(), 0) }
+        Stored { bags: Bags::new(), spare: None, aside: (AsideChain::none(), 0) }
     }
 
     /// Gives what was put aside a ticket, unless an earlier part of it waits still.

@@ -2,7 +2,7 @@
 //! call, in two system calls.
 
 use super::ListError;
-use super::list::List;
+use super::list::RobustList;
 use crate::process::{fork_mark, thread_number};
 
 /// The calling thread, with its process and its robust list.
@@ -10,12 +10,12 @@ use crate::process::{fork_mark, thread_number};
 pub(super) struct Current {
     id: u32,
     process: u32,
-    pub(super) list: List,
+    pub(super) list: RobustList,
 }
 
 /// Returns the calling thread.
 pub(super) fn current() -> Result<Current, ListError> {
-    Ok(Current { id: thread_number(), process: fork_mark::now(), list: List::find()? })
+    Ok(Current { id: thread_number(), process: fork_mark::now(), list: RobustList::find()? })
 }
 
 impl Current {

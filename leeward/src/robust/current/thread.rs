@@ -6,7 +6,7 @@
 //! thread to Rust, and none here.
 
 use super::ListError;
-use super::list::{Head, List};
+use super::list::{Head, RobustList};
 use crate::fence::processes;
 use crate::mutant::mutated;
 use crate::process::local::{Word, word};
@@ -21,7 +21,7 @@ pub(super) struct Current {
     /// | 30 | heavy fences of all processes reach this one |
     /// | 32-63 | the fork mark of the process in which the thread was found |
     who: u64,
-    pub(super) list: List,
+    pub(super) list: RobustList,
 }
 
 const NUMBER: u64 = (1 << 30) - 1;
@@ -44,7 +44,7 @@ pub(super) fn current() -> Result<Current, ListError> {
         return find();
     }
     // SAFETY: `find` has stored the list of this thread.
-    Ok(Current { who, list: unsafe { List::at(head) } })
+    Ok(Current { who, list: unsafe { RobustList::at(head) } })
 }
 
 /// Returns true if the caller is in the process in which `who` was found, not in the child of a
@@ -90,7 +90,7 @@ impl Current {
 fn find() -> Result<Current, ListError> {
     let process = fork_mark::now();
     let who = u64::from(thread_number()) | u64::from(process) << PROCESS_SHIFT;
-    let me = Current { who, list: List::find()? };
+    let me = Current { who, list: RobustList::find()? };
     ROBUST_KNOWN.set((me.who, me.list.head()));
     Ok(me)
 }

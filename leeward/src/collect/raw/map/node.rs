@@ -3,12 +3,12 @@
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicUsize, Ordering};
-use crate::collect::table::{Link, Linked, TableNode, survivor};
+use crate::collect::table::{Linked, TableLink, TableNode, survivor};
 
 /// A place in one map; 16 bytes on 64-bit machines, of any content before it is added.
 #[repr(C, align(8))]
 pub struct MapNode {
-    link: Link,
+    link: TableLink,
     /// The hash that the node was added with, as the program computed it.
     hash: AtomicUsize,
 }
@@ -67,7 +67,7 @@ unsafe impl TableNode for MapNode {
 // SAFETY: the field is private, and `set_removed` is called for nodes that are in no map.
 unsafe impl Linked for MapNode {
     #[inline(always)]
-    fn link(&self) -> &Link {
+    fn link(&self) -> &TableLink {
         &self.link
     }
 
