@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 use leeward::collect::List;
 use leeward::rcu::{self, Domain};
 
-use super::Own;
 use super::values::{Living, Panics};
 
 #[test]
