@@ -1,5 +1,5 @@
 //! What the child of a fork inherits half changed: values with locks of their own, which no item of
-//! the fork registry knows. The first thread of the child that comes by repairs them.
+//! the fork registry knows. The first thread of the child that calls `check` repairs them.
 
 use crate::atomic::{AtomicU64, Ordering, const_fn};
 use crate::process::fork::{self, Hook, Watched};
@@ -16,7 +16,7 @@ impl Inherited {
     }
 
     /// Calls `repair`, once, if the process is the child of a fork that was made since the last
-    /// call. Every thread comes by here before it takes a lock of the value.
+    /// call. Every thread calls this before it takes a lock of the value.
     #[inline(always)]
     pub(crate) fn check(&self, repair: impl FnOnce()) {
         // Acquire: partner of the release in `check_slow`: what was repaired.

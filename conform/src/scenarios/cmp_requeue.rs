@@ -33,7 +33,7 @@ scenarios! { "cmp_requeue";
         world.all_end(&[sleeper])
     }
 
-    /// Moves where no thread waits; if the word holds the value that it holds, and if another.
+    /// CMP_REQUEUE with no waiter, once with the word's value and once with another.
     /// Linux answers 0, and EAGAIN: it compares also when there is none to move.
     #[since("2.6.7")]
     #[harm("A program does not learn that its word has changed.")]

@@ -6,7 +6,7 @@ use crate::scenario::{Outcome, scenarios};
 use crate::world::{World, late, proven, wrong};
 
 scenarios! { "requeue";
-    /// Moves where no thread waits.
+    /// REQUEUE with no waiter.
     /// Linux answers 0.
     #[since("2.6.0")]
     #[harm("A program takes an error for a fault of its own.")]

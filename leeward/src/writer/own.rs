@@ -43,7 +43,7 @@ impl<T: Fresh> WriterOwned<T> {
         self.mark.store(fork::generation() + 1, Ordering::Relaxed);
         // SeqCst: a handler that finds no mark finds no change.
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: the caller's index is its alone, and no change is under way.
+        // SAFETY: no other thread has the caller's index, and no change is under way.
         let result = act(unsafe { &mut *self.value.get() });
         // SeqCst: as above.
         compiler_fence(Ordering::SeqCst);

@@ -232,8 +232,10 @@ impl Tree {
     /// The tree is of this kind, and the caller has the lock.
     #[cold]
     unsafe fn recount<K, V, S: Store<K, V>>(&self) {
+        /// Counts the entries below a node.
+        ///
         /// # Safety
-        /// As above.
+        /// The node is linked in a tree of this kind, whose lock the caller has.
         unsafe fn count<K, V, S: Store<K, V>>(node: NonNull<TreeNode>) -> usize {
             // SAFETY: linked nodes live.
             let head = unsafe { node.as_ref() };

@@ -87,7 +87,7 @@ unsafe fn find_in<N: Linked>(
     None
 }
 
-/// Goes on in overflow lines, or in the next table. The comparison comes by value, so that the
+/// Goes on in overflow lines, or in the next table. The comparison is passed by value, so that the
 /// common path keeps it in registers.
 ///
 /// # Safety

@@ -214,7 +214,7 @@ impl Line {
     /// Unlocks the line in the child of a fork, whose writer may not be there. What the word says
     /// is right at any instant: a writer changes it in one step.
     pub(super) fn break_lock(&self) {
-        // Relaxed: no other thread of the child comes by before.
+        // Relaxed: no other thread of the child reaches the line before this.
         self.tags.fetch_and(!(LOCKED | WAITERS), Ordering::Relaxed);
     }
 }

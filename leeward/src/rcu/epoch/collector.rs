@@ -260,7 +260,7 @@ impl Inner {
         });
     }
 
-    /// Leaves bags to whichever thread comes by.
+    /// Leaves bags to the next thread that collects (`run_orphans`).
     pub(super) fn leave(&self, bags: Bags) {
         let Some(ticket) = bags.last_ticket() else { return };
         let mut first = bags.into_raw(ptr::null_mut());
