@@ -2,7 +2,7 @@
 //! takes over a lock whose holder is not there.
 //!
 //! It serves where what the lock guards is whole at every instruction of a holder: the consumers'
-//! side of a queue, the pops of a stack.
+//! side of a queue, the pops of a stack, the free nodes of a pool.
 
 use core::marker::PhantomData;
 

@@ -16,7 +16,7 @@
 //!
 //! | of a | names | is not here | sleeps on | guards what is |
 //! |---|---|---|---|---|
-//! | queue, stack | the process, by its fork mark | another process | a count | always whole |
+//! | queue, stack, pool | the process, by its fork mark | another process | a count | always whole |
 //! | list | the thread, by its id | a thread of a parent | a count | repaired by the next |
 //! | ordered map | the process, by its generation | another process | the word | repaired by the next |
 //!

@@ -7,7 +7,9 @@ pub(super) use crate::rcu::free::limbo::Limbo;
 
 use crate::rcu::Domain;
 
-/// Returns true if the calling thread can open a section of `D`: there is memory for its slot.
+/// Returns true if the calling thread can open a section of `D`: there is memory for its slot. A thread
+/// whose variables were dropped already takes a slot for each section, and may yet find none; there is
+/// nothing by which it could keep one. It panics then, as `read` does.
 pub(super) fn may_enter<D: Domain>() -> bool {
     D::register().is_ok()
 }
