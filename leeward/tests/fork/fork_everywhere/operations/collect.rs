@@ -37,6 +37,8 @@ operations! {
     queue_awaited: || assert!(AWAITED.pop().is_some()) => beside(pushes).left(awaited_is_usable);
     queue_pushed_to_a_sleeper: || AWAITED.push(1) => beside(pops).left(awaited_is_usable);
     queue_awaited_to_take: || TAKEN.splice(&HELD) => beside(leaves).left(held_is_usable);
+    queue_popped_behind: || assert!(BEHIND.pop().is_some()) => beside(is_done).left(behind_is_usable);
+    queue_over_behind: || _ = OVER.pop() => beside(closes).left(over_is_usable);
     queue_closed: || QUEUE.close() => left(queue_is_usable);
     stack_pushed: || STACK.push(1) => left(stack_is_usable);
     stack_popped: || {
@@ -74,6 +76,8 @@ static BLOCKS: Queue<[u32; 64]> = Queue::new();
 static AWAITED: Queue<u32> = Queue::new();
 static HELD: Queue<u32> = Queue::new();
 static TAKEN: Queue<u32> = Queue::new();
+static BEHIND: Queue<u32> = Queue::new();
+static OVER: Queue<u32> = Queue::new();
 static STACK: Stack<u32> = Stack::new();
 static RAW: raw::Queue = raw::Queue::new();
 static RAW_STACK: raw::Stack = raw::Stack::new();
@@ -121,6 +125,15 @@ fn held_is_usable() -> bool {
     HELD.is_empty() && is_usable(&HELD, 99) && is_usable(&TAKEN, 99)
 }
 
+/// A thread that pops waits for no consumer of the parent.
+fn behind_is_usable() -> bool {
+    is_usable(&BEHIND, 99)
+}
+
+fn over_is_usable() -> bool {
+    is_usable(&OVER, 99)
+}
+
 fn stack_is_usable() -> bool {
     STACK.push(99);
     STACK.pop() == Some(99) && {
@@ -157,6 +170,22 @@ fn leaves(beside: &Beside<'_>) {
     HELD.push(1);
     let consumer = HELD.consumer();
     beside.until_it_sleeps();
+    drop(consumer);
+}
+
+/// Gives the right to pop up, with a value, when the operation sleeps, which waits to pop.
+fn is_done(beside: &Beside<'_>) {
+    BEHIND.push(1);
+    let consumer = BEHIND.consumer();
+    beside.until_it_sleeps();
+    drop(consumer);
+}
+
+/// Closes the empty queue when the operation sleeps, which waits to pop behind this thread.
+fn closes(beside: &Beside<'_>) {
+    let consumer = OVER.consumer();
+    beside.until_it_sleeps();
+    OVER.close();
     drop(consumer);
 }
 

@@ -18,6 +18,7 @@ operations! {
     shard_entry: || drop(map().entry(2).or_default()) => left(map_is_usable);
     shard_remove: remove => left(map_is_usable);
     shard_iter: count => left(map_is_usable);
+    shard_compared: || assert!(map().eq(map())) => left(map_is_usable);
     shard_retain: || map().retain(|key, _| *key < 2) => left(map_is_usable);
     shard_grows: grow => left(map_is_usable);
     shard_more_than_slots: more_than_slots => left(map_is_usable);
