@@ -65,6 +65,21 @@ const NEED_FENCES: &[&str] = &[
     "shard_map::shard_insert_behind_a_reader",
 ];
 
+/// The operations that wait for what the thread beside does once. Among destructors they run in one alone:
+/// in the last, after the library's own.
+const AWAIT_ONCE: &[&str] = &[
+    "collect::queue_awaited",
+    "collect::queue_popped_behind",
+    "futexes::awaited",
+    "futexes::parked_awaited",
+    "locks::condvar_awaited",
+    "locks::condvar_awaited_plainly",
+    "waits::barrier_awaited",
+    "waits::event_any",
+    "waits::event_awaited",
+    "waits::semaphore_awaited",
+];
+
 /// Runs the case of this name, if it is one of a place.
 pub fn run(case: &str) -> bool {
     let Some((place, operation)) = case.split_once('/') else { return false };
@@ -80,7 +95,9 @@ fn run_at(at: At, operation: &'static Operation) {
     let stack = if at == At::SmallStack { 16 * 1024 } else { 256 * 1024 };
     thread::scope(|scope| {
         scope.spawn(|| case::beside(operation, board));
-        thread::Builder::new().stack_size(stack).spawn_scoped(scope, || work(at, operation, board)).unwrap();
+        let worker = thread::Builder::new().stack_size(stack).spawn_scoped(scope, || work(at, operation, board));
+        // The scope's own end does not wait for destructors of a thread's variables.
+        worker.unwrap().join().unwrap();
     });
     if at == At::NoFences {
         return;
@@ -128,8 +145,10 @@ fn work(at: At, operation: &'static Operation, board: &'static Board) {
         At::Destructors => {
             // They are dropped in the opposite order: one after the library's own variables.
             LAST.with(|at_exit| at_exit.arm(operation, board));
-            (operation.run)();
-            FIRST.with(|at_exit| at_exit.arm(operation, board));
+            if !AWAIT_ONCE.contains(&operation.name) {
+                (operation.run)();
+                FIRST.with(|at_exit| at_exit.arm(operation, board));
+            }
             // The one that is dropped last lets the thread beside go.
             std::mem::forget(over);
         }
