@@ -130,7 +130,7 @@ impl<F: Futex> ForkLock<F> {
     /// that starts a thread before the handler returns.
     #[inline]
     pub(super) fn keep(&self, held: &mut HeldForkLock) {
-        if check!(fork_lock_keep, !fork_mark::is_still((held.0 >> 1) as u32)) {
+        if check!(collect_lock_keep, !fork_mark::is_still((held.0 >> 1) as u32)) {
             self.keep_in_child(held);
         }
     }

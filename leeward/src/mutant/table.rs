@@ -1305,7 +1305,7 @@ mutants! {
         fork: consumers::a_consumer_that_is_dropped_leaves_the_right_to_the_one_that_took_it_over,
     }
     /// The question of a consumer whether it has its lock still, in the child of a fork.
-    fork_lock_keep {
+    collect_lock_keep {
         fork: consumers::a_consumer_waits_for_the_one_that_took_its_right_over,
     }
     /// Taking such a lock from a thread that a fork has not copied.

@@ -74,10 +74,10 @@ const AWAIT_ONCE: &[&str] = &[
     "futexes::parked_awaited",
     "locks::condvar_awaited",
     "locks::condvar_awaited_plainly",
+    "small::semaphore",
     "waits::barrier_awaited",
     "waits::event_any",
     "waits::event_awaited",
-    "waits::semaphore_awaited",
 ];
 
 /// Runs the case of this name, if it is one of a place.
@@ -227,6 +227,13 @@ fn everywhere_at(at: At) {
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(wrong.is_empty(), "{} of {} operations:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_lists_name_operations() {
+    for name in AWAIT_ONCE.iter().chain(NEED_FENCES) {
+        assert!(operations::all().any(|operation| operation.name == *name), "there is no {name}");
+    }
 }
 
 #[test]
