@@ -26,6 +26,7 @@ macro_rules! page {
 pages! {
     architecture "architecture.md"
     rooms "rooms.md"
+    which "which.md"
     caveats "caveats.md"
     migrating "migrating.md"
     migrating_seize "migrating-seize.md"
