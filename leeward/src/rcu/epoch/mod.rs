@@ -95,6 +95,7 @@ mod calling;
 #[path = "calling/words.rs"]
 mod calling;
 mod collector;
+mod compare_and_set;
 #[cfg(feature = "std")]
 mod default;
 mod deferred;
@@ -110,6 +111,8 @@ mod pointer;
 
 pub use atomic::{Atomic, CompareExchangeError};
 pub use collector::Collector;
+#[allow(deprecated)]
+pub use compare_and_set::{CompareAndSetError, CompareAndSetOrdering};
 #[cfg(feature = "std")]
 pub use default::{default_collector, is_pinned, pin};
 #[cfg(feature = "std")]

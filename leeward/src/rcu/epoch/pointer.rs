@@ -204,7 +204,7 @@ impl<T: ?Sized + Pointable> fmt::Debug for Owned<T> {
 /// assert!(marked != value && !value.is_null() && epoch::Shared::<i32>::null().is_null());
 /// # drop(unsafe { cell.into_owned() });
 /// ```
-pub struct Shared<'g, T: ?Sized + Pointable> {
+pub struct Shared<'g, T: 'g + ?Sized + Pointable> {
     pointer: *mut (),
     guard: PhantomData<(&'g (), *const T)>,
 }

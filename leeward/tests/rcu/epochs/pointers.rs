@@ -118,3 +118,39 @@ fn large_and_aligned_closures_are_boxed() {
     drop((guard, handle));
     assert_eq!(sum.load(SeqCst), 99 * 50 + 100 * 20);
 }
+
+/// Programs of crossbeam's rely on the bound: a pointer of a section says that its value outlives the section.
+#[test]
+fn a_values_type_outlives_the_section_of_its_pointers() {
+    fn outlives<'g, T: 'g>(_: &'g ()) -> usize {
+        size_of::<T>()
+    }
+    fn of<'g, T>(_: Shared<'g, T>, section: &'g ()) -> usize {
+        outlives::<'g, T>(section)
+    }
+    assert_eq!(of(Shared::<u32>::null(), &()), 4);
+}
+
+#[test]
+#[allow(deprecated)]
+fn older_programs_compare_and_set() {
+    let (cell, guard) = (Atomic::null(), epoch::pin());
+    let one = cell.compare_and_set(Shared::null(), Owned::new(1), Release, &guard).unwrap();
+    let failed = cell.compare_and_set(Shared::null(), Owned::new(2), (AcqRel, Acquire), &guard).unwrap_err();
+    assert_eq!((failed.current, *failed.new), (one, 2));
+    let mut two = failed.new;
+    let two = loop {
+        match cell.compare_and_set_weak(one, two, SeqCst, &guard) {
+            Ok(two) => break two,
+            Err(failed) => two = failed.new,
+        }
+    };
+    assert_eq!(cell.load(Acquire, &guard), two);
+    for value in [one, two] {
+        // SAFETY: no other thread knows the cell.
+        drop(unsafe { value.into_owned() });
+    }
+    use epoch::CompareAndSetOrdering;
+    let failures = [Relaxed, Release, Acquire, AcqRel, SeqCst].map(|order| order.failure());
+    assert_eq!(failures, [Relaxed, Relaxed, Acquire, Acquire, SeqCst]);
+}
