@@ -65,7 +65,7 @@ struct Side<'a> {
 
 /// Makes what is not zeroes, as `make` in C does.
 fn make(table: &mut Table) {
-    table.games = Barrier::new(2);
+    table.games = Barrier::new_in(2);
     table.turn[0].release(1);
 }
 

@@ -53,7 +53,7 @@ fn readers_are_waited_for() {
         .map(|_| {
             spawn(|| {
                 while DONE.load(Ordering::Relaxed) == 0 {
-                    let reader = Reader::<Own>::register();
+                    let reader = Reader::<Own>::register_in();
                     for _ in 0..100 {
                         let guard = reader.read();
                         assert!(CELL.load(&guard).is_none_or(|value| value.len() == 3 && value[0] == value[2]));
@@ -74,7 +74,7 @@ fn readers_are_waited_for() {
 fn a_child_has_its_own() {
     Own::set_child_adopts(true);
     let before = RUN.load(Ordering::Relaxed);
-    let reader = Reader::<Own>::register();
+    let reader = Reader::<Own>::register_in();
     let guard = reader.read();
     Own::defer(|| _ = RUN.fetch_add(1, Ordering::Relaxed));
     assert!(in_child(|| {
@@ -99,7 +99,7 @@ fn a_stall_is_reported() {
     // SAFETY: two descriptors of this program.
     unsafe { libc::dup2(ends[1], 2) };
     Own::set_stall_limit(Some(Duration::from_millis(20)), None);
-    let reader = Reader::<Own>::register();
+    let reader = Reader::<Own>::register_in();
     let guard = reader.read();
     let cookie = Own::start_poll();
     let mut line = [0_u8; 600];

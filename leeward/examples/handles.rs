@@ -40,7 +40,7 @@ fn count_up(counters: &Counters, rounds: u64) {
     for _ in 0..rounds {
         let next = {
             // The writer reads too, through its own handle.
-            let reader = Reader::<Table>::register();
+            let reader = Reader::<Table>::register_in();
             let guard = reader.read();
             counters.load(&guard).iter().map(|n| n + 1).collect()
         };
@@ -66,7 +66,7 @@ fn count_up_without_waiting(counters: &Counters) -> u64 {
 fn main() {
     let counters = Counters::new_in((0..8).collect());
     let stop = AtomicBool::new(false);
-    let handles: Vec<_> = (0..3).map(|_| Reader::<Table>::register().detach()).collect();
+    let handles: Vec<_> = (0..3).map(|_| Reader::<Table>::register_in().detach()).collect();
     std::thread::scope(|scope| {
         let readers: Vec<_> =
             handles.into_iter().map(|handle| scope.spawn(|| read_until(&stop, &counters, handle))).collect();

@@ -20,7 +20,7 @@ fn main() {
     let queue = Mutex::new(Vec::new());
     let filled = Condvar::<WakeOp, Here>::with_scheme();
     let sums = RwLock::new(vec![0; WORKERS]);
-    let start = raw::Barrier::<Here>::new(WORKERS + 1);
+    let start = raw::Barrier::<Here>::new_in(WORKERS + 1);
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
             let (queue, filled, sums, start) = (&queue, &filled, &sums, &start);

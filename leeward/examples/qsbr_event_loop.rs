@@ -35,7 +35,7 @@ fn handle<'turn>(
 }
 
 fn event_loop(names: &RcuCell<Names, Loops>, events: &Receiver<Event>) -> (u64, u64) {
-    let mut reader = qsbr::Reader::<Loops>::register();
+    let mut reader = qsbr::Reader::<Loops>::register_in();
     let (mut handled, mut known) = (0, 0);
     // Blocked while offline: grace periods do not wait for this thread meanwhile.
     while let Ok(first) = reader.offline(|| events.recv()) {

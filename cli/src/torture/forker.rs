@@ -45,14 +45,14 @@ pub fn fork<D: Flavour>(me: &'static Member, mut random: Random) {
                 fork_now(move || outlive(fixture, guard, held));
             }
             2 => {
-                let handle = Reader::<D>::register();
+                let handle = Reader::<D>::register_in();
                 let (guard, inner) = (handle.read(), handle.read());
                 let held = name(&mut random);
                 drop(guard);
                 fork_now(|| outlive(fixture, inner, held));
             }
             _ => {
-                let mut reader = qsbr::Reader::<D>::register();
+                let mut reader = qsbr::Reader::<D>::register_in();
                 let held = name(&mut random);
                 fork_now(|| {
                     let alive = fixture.check(held);

@@ -44,7 +44,7 @@ impl<D: Flavour> Way<D> for OwnSlot<D> {
 
 impl<D: Flavour> Way<D> for Reader<D> {
     fn new() -> Self {
-        Reader::register()
+        Reader::register_in()
     }
 
     #[inline(always)]
@@ -62,7 +62,7 @@ impl<D: Flavour> Way<D> for Reader<D> {
 
 impl<D: Flavour> Way<D> for qsbr::Reader<D> {
     fn new() -> Self {
-        qsbr::Reader::register()
+        qsbr::Reader::register_in()
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ pub fn read<D: Flavour>(me: &'static Member, mut random: Random) {
     signals::through_thread::<D, _>(|| {
         while !is_over() {
             me.enters();
-            let mut reader = Reader::<D>::register();
+            let mut reader = Reader::<D>::register_in();
             for _ in 0..2000 {
                 if is_over() {
                     break;

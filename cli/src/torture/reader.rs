@@ -33,7 +33,7 @@ pub fn with_handle<D: Flavour>(me: &'static Member, mut random: Random) {
     let migrating = &D::fixture().migrating;
     let arrived = || migrating.lock().ok().and_then(|mut handles| handles.pop());
     while !is_over() {
-        let handle = arrived().map_or_else(Reader::<D>::register, |handle| handle.attach());
+        let handle = arrived().map_or_else(Reader::<D>::register_in, |handle| handle.attach());
         signals::through_handle(&handle, || spell::<D>(me, &mut random, &|| handle.read()));
         if random.one_in(3) {
             // A forgotten guard ends with its handle, or when the handle migrates.

@@ -65,7 +65,7 @@ pub fn live<D: Flavour>(me: &'static Member, mut random: Random) {
         4 => forget_in_handle::<D>(me, random),
         5 => {
             me.enters();
-            let mut reader = qsbr::Reader::<D>::register();
+            let mut reader = qsbr::Reader::<D>::register_in();
             let name = D::fixture().look(random.next() as usize);
             think(random.below(300));
             D::fixture().check(name);
@@ -124,7 +124,7 @@ fn leave_late<D: Flavour>(me: &'static Member, mut random: Random) {
 fn forget_in_handle<D: Flavour>(me: &'static Member, mut random: Random) {
     let fixture = D::fixture();
     me.enters();
-    let handle = Reader::<D>::register();
+    let handle = Reader::<D>::register_in();
     std::mem::forget(handle.read());
     let name = fixture.look(random.next() as usize);
     think(random.below(2000));

@@ -129,7 +129,7 @@ impl<D: Flavour> Writer<D> {
 
     /// Synchronizes through a reader of its own, which would otherwise block the grace period.
     fn synchronize_as_reader(&mut self, old: Name) {
-        let mut reader = qsbr::Reader::<D>::register();
+        let mut reader = qsbr::Reader::<D>::register_in();
         let name = self.fixture.look(self.random.next() as usize);
         self.fixture.check(name);
         reader.synchronize();

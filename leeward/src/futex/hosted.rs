@@ -34,7 +34,7 @@ use crate::atomic::AtomicU32;
 ///     }
 /// }
 ///
-/// static LOCK: Mutex<Hosted<Own>> = Mutex::new();
+/// static LOCK: Mutex<Hosted<Own>> = Mutex::new_in();
 /// assert!(LOCK.try_lock());
 /// Own::yield_now();                       // lets another thread run
 /// ```

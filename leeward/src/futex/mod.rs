@@ -250,7 +250,7 @@ pub type Private = System<false>;
 /// ```
 /// use leeward::futex::Shared;
 /// // One word in shared memory, for the threads of all processes that map it.
-/// static LOCK: leeward::raw::Mutex<Shared> = leeward::raw::Mutex::new();
+/// static LOCK: leeward::raw::Mutex<Shared> = leeward::raw::Mutex::new_in();
 /// assert!(LOCK.try_lock());
 /// ```
 ///

@@ -15,7 +15,7 @@ use crate::process::fork::{self, Hook, Watched};
 ///
 /// ```
 /// use leeward::futex::{Hosted, Parking};
-/// static PERMITS: leeward::raw::Semaphore<Hosted<Parking>> = leeward::raw::Semaphore::new(1);
+/// static PERMITS: leeward::raw::Semaphore<Hosted<Parking>> = leeward::raw::Semaphore::new_in(1);
 /// PERMITS.acquire();
 /// PERMITS.release(1);
 /// ```

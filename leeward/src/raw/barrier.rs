@@ -79,6 +79,18 @@ impl BarrierWaitResult {
     }
 }
 
+impl Barrier {
+    const_fn! {
+        /// Returns a barrier for `size` threads.
+        ///
+        /// # Panics
+        /// If `size` is more than [`MOST`](Self::MOST).
+        pub fn new(size: usize) -> Self {
+            Self::new_in(size)
+        }
+    }
+}
+
 impl<F: Futex> Barrier<F> {
     /// The greatest number of threads that a barrier can be for.
     pub const MOST: usize = ARRIVED as usize;
@@ -86,9 +98,11 @@ impl<F: Futex> Barrier<F> {
     const_fn! {
         /// Returns a barrier for `size` threads.
         ///
+        /// It is on the futexes that its type names; [`new`](Barrier::new) returns one for a single process.
+        ///
         /// # Panics
         /// If `size` is more than [`MOST`](Self::MOST).
-        pub fn new(size: usize) -> Self {
+        pub fn new_in(size: usize) -> Self {
             assert!(size <= Self::MOST, "a Barrier cannot count so many threads");
             Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size as u32), futex: PhantomData }
         }

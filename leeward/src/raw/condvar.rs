@@ -116,16 +116,27 @@ pub struct Condvar<S: Scheme = Requeue, F: Futex = Private> {
     scheme: PhantomData<fn() -> S>,
 }
 
+impl Condvar {
+    const_fn! {
+        /// Returns a condition variable without waiters.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
 impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// The offset of the counts.
     pub(super) const COUNTS_AT: usize = core::mem::offset_of!(Self, counts);
 
     const_fn! {
         /// Returns a condition variable without waiters.
-        #[allow(clippy::new_without_default)]
-        pub fn new() -> Self {
+        ///
+        /// It is on the futexes that its type names; [`new`](Condvar::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Condvar {
-                inner: Mutex::<F>::new(),
+                inner: Mutex::<F>::new_in(),
                 sequence: AtomicU32::new(0),
                 counts: AtomicU64::new(0),
                 queue: AtomicPtr::new(ptr::null_mut()),
@@ -310,8 +321,8 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     /// use leeward::futex::{Shared, Timeout};
     /// use leeward::raw::{Condvar, Mutex, Requeue};
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    /// static LOCK: Mutex<Shared> = Mutex::new();
-    /// static CHANGED: Condvar<Requeue, Shared> = Condvar::new();
+    /// static LOCK: Mutex<Shared> = Mutex::new_in();
+    /// static CHANGED: Condvar<Requeue, Shared> = Condvar::new_in();
     /// static READY: AtomicBool = AtomicBool::new(false);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| {

@@ -56,11 +56,22 @@ pub struct Event<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
-impl<F: Futex> Event<F> {
+impl Event {
     const_fn! {
         /// Returns an event that is clear.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> Event<F> {
+    const_fn! {
+        /// Returns an event that is clear.
+        ///
+        /// It is on the futexes that its type names; [`new`](Event::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Event { word: AtomicU32::new(0), futex: PhantomData }
         }
     }

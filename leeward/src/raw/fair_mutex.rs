@@ -37,12 +37,23 @@ use crate::futex::{Deadline, Futex, Private};
 #[repr(transparent)]
 pub struct FairMutex<F: Futex = Private>(pub(super) Mutex<F>);
 
-impl<F: Futex> FairMutex<F> {
+impl FairMutex {
     const_fn! {
         /// Returns an unlocked mutex.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
-            FairMutex(Mutex::new())
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> FairMutex<F> {
+    const_fn! {
+        /// Returns an unlocked mutex.
+        ///
+        /// It is on the futexes that its type names; [`new`](FairMutex::new) returns one for a single process.
+        pub fn new_in() -> Self {
+            FairMutex(Mutex::new_in())
         }
     }
 

@@ -50,6 +50,18 @@ pub struct Latch<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
+impl Latch {
+    const_fn! {
+        /// Returns a latch that opens when `count` have been counted down.
+        ///
+        /// # Panics
+        /// If `count` is more than [`MOST`](Self::MOST).
+        pub fn new(count: u32) -> Self {
+            Self::new_in(count)
+        }
+    }
+}
+
 impl<F: Futex> Latch<F> {
     /// The greatest count.
     pub const MOST: u32 = COUNT;
@@ -57,9 +69,11 @@ impl<F: Futex> Latch<F> {
     const_fn! {
         /// Returns a latch that opens when `count` have been counted down.
         ///
+        /// It is on the futexes that its type names; [`new`](Latch::new) returns one for a single process.
+        ///
         /// # Panics
         /// If `count` is more than [`MOST`](Self::MOST).
-        pub fn new(count: u32) -> Self {
+        pub fn new_in(count: u32) -> Self {
             assert!(count <= COUNT, "a Latch cannot count so many");
             Latch { word: AtomicU32::new(count), futex: PhantomData }
         }

@@ -75,11 +75,22 @@ pub struct Mutex<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
-impl<F: Futex> Mutex<F> {
+impl Mutex {
     const_fn! {
         /// Returns an unlocked mutex.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> Mutex<F> {
+    const_fn! {
+        /// Returns an unlocked mutex.
+        ///
+        /// It is on the futexes that its type names; [`new`](Mutex::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Mutex { word: AtomicU32::new(UNLOCKED), futex: PhantomData }
         }
     }

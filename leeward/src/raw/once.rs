@@ -159,11 +159,22 @@ pub enum Begun {
     WouldDeadlock,
 }
 
-impl<F: Futex> Once<F> {
+impl Once {
     const_fn! {
         /// Returns a `Once` that has not run.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> Once<F> {
+    const_fn! {
+        /// Returns a `Once` that has not run.
+        ///
+        /// It is on the futexes that its type names; [`new`](Once::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Once { word: AtomicU32::new(NEW), futex: PhantomData }
         }
     }

@@ -107,11 +107,22 @@ pub struct RwLock<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
-impl<F: Futex> RwLock<F> {
+impl RwLock {
     const_fn! {
         /// Returns an unlocked lock.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> RwLock<F> {
+    const_fn! {
+        /// Returns an unlocked lock.
+        ///
+        /// It is on the futexes that its type names; [`new`](RwLock::new) returns one for a single process.
+        pub fn new_in() -> Self {
             RwLock { state: AtomicU32::new(0), writers: AtomicU32::new(0), futex: PhantomData }
         }
     }

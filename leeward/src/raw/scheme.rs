@@ -9,9 +9,9 @@
 /// fn notify<S: Scheme>(condition: &Condvar<S>) -> u32 {
 ///     condition.notify_all()
 /// }
-/// assert_eq!(notify(&Condvar::<Plain>::new()), 0);
+/// assert_eq!(notify(&Condvar::<Plain>::new_in()), 0);
 /// assert_eq!(notify(&Condvar::<Requeue>::new()), 0);
-/// assert_eq!(notify(&Condvar::<WakeOp>::new()), 0);
+/// assert_eq!(notify(&Condvar::<WakeOp>::new_in()), 0);
 /// ```
 pub trait Scheme: sealed::Sealed + Send + Sync + 'static {
     /// True if waiters may be moved to the lock: they lock it as a contended one.
@@ -27,7 +27,7 @@ pub trait Scheme: sealed::Sealed + Send + Sync + 'static {
 ///
 /// ```
 /// use leeward::raw::{Condvar, Plain};
-/// static CONDITION: Condvar<Plain> = Condvar::new();
+/// static CONDITION: Condvar<Plain> = Condvar::new_in();
 /// assert!(!CONDITION.notify_one());
 /// ```
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub enum Requeue {}
 ///
 /// ```
 /// use leeward::raw::{Condvar, WakeOp};
-/// static CONDITION: Condvar<WakeOp> = Condvar::new();
+/// static CONDITION: Condvar<WakeOp> = Condvar::new_in();
 /// assert!(!CONDITION.notify_one());
 /// ```
 #[derive(Debug)]

@@ -55,6 +55,18 @@ pub struct Semaphore<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
+impl Semaphore {
+    const_fn! {
+        /// Returns a semaphore with `permits` permits.
+        ///
+        /// # Panics
+        /// If `permits` is more than [`MOST`](Self::MOST).
+        pub fn new(permits: u32) -> Self {
+            Self::new_in(permits)
+        }
+    }
+}
+
 impl<F: Futex> Semaphore<F> {
     /// The greatest number of permits.
     pub const MOST: u32 = PERMITS;
@@ -62,9 +74,11 @@ impl<F: Futex> Semaphore<F> {
     const_fn! {
         /// Returns a semaphore with `permits` permits.
         ///
+        /// It is on the futexes that its type names; [`new`](Semaphore::new) returns one for a single process.
+        ///
         /// # Panics
         /// If `permits` is more than [`MOST`](Self::MOST).
-        pub fn new(permits: u32) -> Self {
+        pub fn new_in(permits: u32) -> Self {
             assert!(permits <= PERMITS, "a Semaphore cannot count so many permits");
             Semaphore { word: AtomicU32::new(permits), futex: PhantomData }
         }

@@ -71,7 +71,7 @@ impl Condvar {
 impl<S: Scheme> Condvar<S> {
     /// Returns a condition variable that notifies as `S` says, for which no thread waits.
     pub const fn with_scheme() -> Self {
-        Condvar { raw: raw::Condvar::new() }
+        Condvar { raw: raw::Condvar::new_in() }
     }
 
     /// Unlocks the mutex and waits for a notification; has locked the mutex again when it returns.

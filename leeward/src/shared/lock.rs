@@ -92,7 +92,7 @@ unsafe impl<T: AnyBytes + Sync> Sync for RwLock<T> {}
 impl<T: AnyBytes> Mutex<T> {
     /// Returns an unlocked mutex around `value`.
     pub const fn new(value: T) -> Mutex<T> {
-        Mutex { lock: raw::Mutex::new(), value: UnsafeCell::new(value) }
+        Mutex { lock: raw::Mutex::new_in(), value: UnsafeCell::new(value) }
     }
 
     /// Locks the lock, waiting as long as that takes.
@@ -132,7 +132,7 @@ impl<T: AnyBytes> Mutex<T> {
 impl<T: AnyBytes> RwLock<T> {
     /// Returns an unlocked lock around `value`.
     pub const fn new(value: T) -> RwLock<T> {
-        RwLock { lock: raw::RwLock::new(), value: UnsafeCell::new(value) }
+        RwLock { lock: raw::RwLock::new_in(), value: UnsafeCell::new(value) }
     }
 
     /// Locks the lock for reading. Waits until no writer holds it or waits for it; and, if

@@ -84,7 +84,7 @@ use crate::raw::Scheme;
 ///
 /// ```
 /// use leeward::shared::{Region, Semaphore};
-/// let seats = Region::create(1, |seats: &mut Semaphore| *seats = Semaphore::new(2))?;
+/// let seats = Region::create(1, |seats: &mut Semaphore| *seats = Semaphore::new_in(2))?;
 /// seats.acquire();
 /// assert!(seats.try_acquire() && !seats.try_acquire());
 /// seats.release(2);
@@ -105,7 +105,7 @@ unsafe impl AnyBytes for Semaphore {}
 ///
 /// ```
 /// use leeward::shared::{Barrier, Region};
-/// let start = Region::create(1, |start: &mut Barrier| *start = Barrier::new(2))?;
+/// let start = Region::create(1, |start: &mut Barrier| *start = Barrier::new_in(2))?;
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| start.wait()); // or another process
 ///     start.wait();
@@ -141,7 +141,7 @@ unsafe impl AnyBytes for Event {}
 ///
 /// ```
 /// use leeward::shared::{Latch, Region};
-/// let done = Region::create(1, |done: &mut Latch| *done = Latch::new(2))?;
+/// let done = Region::create(1, |done: &mut Latch| *done = Latch::new_in(2))?;
 /// std::thread::scope(|scope| {
 ///     for _ in 0..2 {
 ///         scope.spawn(|| done.count_down(1)); // or other processes

@@ -92,7 +92,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// assert!(!condition.notify_one());
     /// ```
     pub const fn with_scheme() -> Self {
-        Condvar { raw: raw::Condvar::new() }
+        Condvar { raw: raw::Condvar::new_in() }
     }
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.

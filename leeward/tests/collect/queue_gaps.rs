@@ -173,7 +173,7 @@ struct Pair {
 }
 
 fn pair<const KIND: usize>() -> Pair {
-    let queue = Arc::new(Queue::<Value, Lot<KIND>>::new());
+    let queue = Arc::new(Queue::<Value, Lot<KIND>>::new_in());
     // The first slot's value brings the block.
     queue.push([0; size_of::<Value>()]);
     assert!(queue.try_pop().value().is_some());

@@ -96,7 +96,7 @@ pub struct Handle<D: Domain>(Reader<D>);
 
 impl<D: Domain> Flavour for Handle<D> {
     fn new() -> Self {
-        Handle(Reader::register())
+        Handle(Reader::register_in())
     }
 
     #[inline(always)]
@@ -113,7 +113,7 @@ pub struct Quiescent<D: Domain>(qsbr::Reader<D>, bool);
 
 impl<D: Domain> Flavour for Quiescent<D> {
     fn new() -> Self {
-        Quiescent(qsbr::Reader::register(), false)
+        Quiescent(qsbr::Reader::register_in(), false)
     }
 
     #[inline(always)]

@@ -47,7 +47,7 @@ macro_rules! implement {
         $words:expr
     })*) => {$(
         impl<F: Futex> SmallLock for raw::$lock<F> {
-            const NEW: Self = raw::$lock::<F>::new($($new)?);
+            const NEW: Self = raw::$lock::<F>::new_in($($new)?);
             const IS_EVENT: bool = $is_event;
             const WORDS: [u32; 2] = $words;
 

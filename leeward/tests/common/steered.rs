@@ -68,7 +68,7 @@ pub fn all_slept() -> bool {
 /// Makes a lock of which a reader is bypassed: its phase has come, and another writer was quicker.
 /// `then` runs when the reader, which the caller is from now on, sleeps again.
 pub fn passed_over(then: impl FnOnce(&'static RwLock<Steered>) -> Wait + 'static) -> &'static RwLock<Steered> {
-    let lock: &'static RwLock<Steered> = Box::leak(Box::new(RwLock::new()));
+    let lock: &'static RwLock<Steered> = Box::leak(Box::new(RwLock::new_in()));
     lock.lock_exclusive();
     sleeps([
         // The reader sleeps, and a writer comes as well.

@@ -117,7 +117,7 @@ fn while_one_leads(work: impl FnOnce()) {
 /// The child has not the thread that leads, and a copy of what that thread has said.
 fn a_fork() {
     // Forks are watched from now on.
-    drop(Reader::<A>::register());
+    drop(Reader::<A>::register_in());
     if hold(the_first_waits) {
         while_one_leads(|| {
             let child = child(|| {

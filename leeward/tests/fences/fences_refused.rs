@@ -204,7 +204,7 @@ fn children() {
     Adopting::synchronize();
     let (counter, collector) = (Counter::default(), Collector::new());
     let handle = collector.register();
-    let reader = Reader::<Adopting>::register();
+    let reader = Reader::<Adopting>::register_in();
     let retired = hazard::Cell::new(counter.make());
     refuse_fences();
     let use_all = || {
@@ -261,7 +261,7 @@ fn domains() {
     let counter = Counter::default();
     let (cell, option) = (RcuCell::<_, D>::new_in(counter.make()), RcuOption::<Counted, D>::none_in());
     D::synchronize();
-    let (reader, mut quiescent) = (Reader::<D>::register(), qsbr::Reader::<D>::register());
+    let (reader, mut quiescent) = (Reader::<D>::register_in(), qsbr::Reader::<D>::register_in());
     refuse_fences();
     for _ in 0..MANY {
         quiescent.quiescent();

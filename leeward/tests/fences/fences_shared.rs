@@ -153,7 +153,7 @@ macro_rules! domains {
         }
         /// Registers a reader with each: a domain without readers needs no fence.
         fn readers() -> impl Sized {
-            ($(Reader::<$name>::register(),)*)
+            ($(Reader::<$name>::register_in(),)*)
         }
     };
 }

@@ -138,9 +138,9 @@ fn while_another_thread_holds_handles() {
     let (leave, told) = channel::<()>();
     let (entered, is_inside) = channel();
     let thread = thread::spawn(move || {
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         let guard = reader.read();
-        let online = qsbr::Reader::<D>::register();
+        let online = qsbr::Reader::<D>::register_in();
         entered.send(()).unwrap();
         told.recv().unwrap();
         drop((guard, online));
@@ -226,10 +226,10 @@ fn by_a_thread_that_is_inside() {
     }
     check(vec![D::read()]);
     check(vec![D::read(), D::read(), D::read()]);
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     check(vec![reader.read()]);
     drop(reader);
-    let mut online = qsbr::Reader::<D>::register();
+    let mut online = qsbr::Reader::<D>::register_in();
     in_child(|| {
         let cookie = D::start_poll();
         never("a grace period ended in the child under the online reader that it inherited", || D::poll_state(&cookie));

@@ -95,7 +95,7 @@ fn wake_op_wakes_at_both_words() {
 fn the_engine_serves() {
     let _dog = Watchdog::new("the_engine_serves");
     let before = Parking::lot().stats().queued + Parking::lot().global_stats().queued;
-    let lock = Mutex::<Lot>::new();
+    let lock = Mutex::<Lot>::new_in();
     lock.lock();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -200,7 +200,7 @@ fn refused_locks_still_exclude() {
     type Refused = Hosted<Refusing>;
     let _dog = Watchdog::new("refused_locks_still_exclude");
     let count = lock_api::Mutex::<Mutex<Refused>, u32>::new(0);
-    let rounds = Semaphore::<Refused>::new(0);
+    let rounds = Semaphore::<Refused>::new_in(0);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -220,5 +220,5 @@ fn refused_locks_still_exclude() {
     assert_eq!((unsafe { Refused::wake_op(&word, 1, &on, op, 1) }, on.load(Ordering::Relaxed)), (0, 8));
     // SAFETY: borrowed.
     assert_eq!(unsafe { Refused::requeue(&word, 0, 1, &on, 1) }, Ok(0));
-    assert_eq!(format!("{:?}", Mutex::<Refused>::new()), "Mutex { locked: false, .. }");
+    assert_eq!(format!("{:?}", Mutex::<Refused>::new_in()), "Mutex { locked: false, .. }");
 }

@@ -102,7 +102,7 @@ fn at_the_sleep(work: impl FnOnce() + 'static) {
 type Timing = fn(Option<Deadline>);
 
 fn mutex(deadline: Option<Deadline>) {
-    let lock = leak(raw::Mutex::<Timed>::new());
+    let lock = leak(raw::Mutex::<Timed>::new_in());
     lock.lock();
     match deadline {
         Some(deadline) => assert!(!lock.try_lock_until(deadline)),
@@ -115,7 +115,7 @@ fn mutex(deadline: Option<Deadline>) {
 }
 
 fn reader(deadline: Option<Deadline>) {
-    let lock = leak(raw::RwLock::<Timed>::new());
+    let lock = leak(raw::RwLock::<Timed>::new_in());
     lock.lock_exclusive();
     match deadline {
         Some(deadline) => assert!(!lock.lock_shared_until(deadline)),
@@ -128,7 +128,7 @@ fn reader(deadline: Option<Deadline>) {
 }
 
 fn writer(deadline: Option<Deadline>) {
-    let lock = leak(raw::RwLock::<Timed>::new());
+    let lock = leak(raw::RwLock::<Timed>::new_in());
     lock.lock_shared();
     match deadline {
         Some(deadline) => assert!(!lock.lock_exclusive_until(deadline)),
@@ -152,7 +152,7 @@ fn small<L: SmallLock>(deadline: Option<Deadline>) {
 }
 
 fn barrier(deadline: Option<Deadline>) {
-    let barrier = leak(raw::Barrier::<Timed>::new(2));
+    let barrier = leak(raw::Barrier::<Timed>::new_in(2));
     match deadline {
         Some(deadline) => assert!(barrier.wait_until(deadline).is_none()),
         None => {
@@ -165,7 +165,7 @@ fn barrier(deadline: Option<Deadline>) {
 }
 
 fn condvar(deadline: Option<Deadline>) {
-    let (lock, condvar) = leak((raw::Mutex::<Timed>::new(), raw::Condvar::<raw::Requeue, Timed>::new()));
+    let (lock, condvar) = leak((raw::Mutex::<Timed>::new_in(), raw::Condvar::<raw::Requeue, Timed>::new_in()));
     lock.lock();
     if deadline.is_none() {
         at_the_sleep(move || assert!(condvar.notify_one()));

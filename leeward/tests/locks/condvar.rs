@@ -249,8 +249,8 @@ fn refuses_two_mutexes<F: Futex>() {
 
 /// `checked_wait` answers where `wait` panics, and leaves the lock held.
 fn says_that_there_are_two_mutexes<F: Futex>() {
-    let (first, second) = (raw::Mutex::<F>::new(), raw::Mutex::<F>::new());
-    let condition = raw::Condvar::<Requeue, F>::new();
+    let (first, second) = (raw::Mutex::<F>::new_in(), raw::Mutex::<F>::new_in());
+    let condition = raw::Condvar::<Requeue, F>::new_in();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             first.lock();

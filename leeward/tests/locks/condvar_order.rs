@@ -156,8 +156,8 @@ struct Room<S: Scheme> {
 impl<S: Scheme> Room<S> {
     fn new() -> Room<S> {
         Room {
-            mutex: raw::Mutex::new(),
-            condition: raw::Condvar::new(),
+            mutex: raw::Mutex::new_in(),
+            condition: raw::Condvar::new_in(),
             inside: AtomicUsize::new(0),
             out: Default::default(),
         }
@@ -309,7 +309,7 @@ unsafe impl Futex for Counted {
 #[test]
 fn system_calls() {
     let _dog = Watchdog::new("system_calls");
-    let (mutex, condition) = (raw::Mutex::<Counted>::new(), raw::Condvar::<Requeue, Counted>::new());
+    let (mutex, condition) = (raw::Mutex::<Counted>::new_in(), raw::Condvar::<Requeue, Counted>::new_in());
     for _ in 0..100 {
         assert!(!condition.notify_one());
         assert_eq!(condition.notify_all(), 0);

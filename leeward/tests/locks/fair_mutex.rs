@@ -37,7 +37,7 @@ fn sleeping_mutex<F: Futex>() {
 
 #[test]
 fn a_newcomer_waits_for_a_sleeper() {
-    let lock: &'static FairMutex<Steered> = Box::leak(Box::new(FairMutex::new()));
+    let lock: &'static FairMutex<Steered> = Box::leak(Box::new(FairMutex::new_in()));
     lock.lock();
     sleeps([Box::new(move || {
         WOKEN.set(1);

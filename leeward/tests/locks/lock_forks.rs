@@ -38,7 +38,7 @@ fn leak<T>(value: T) -> &'static T {
 #[test]
 fn a_rwlock_that_is_kept_for_a_writer() {
     know_of_forks();
-    let lock = leak(RwLock::<Steered>::new());
+    let lock = leak(RwLock::<Steered>::new_in());
     lock.lock_shared();
     sleeps([Box::new(move || {
         WOKEN.set(1);
@@ -74,7 +74,7 @@ fn a_rwlock_that_is_kept_for_a_reader() {
 #[test]
 fn a_rwlock_that_is_reserved() {
     know_of_forks();
-    let lock = leak(RwLock::<Steered>::new());
+    let lock = leak(RwLock::<Steered>::new_in());
     lock.lock_exclusive();
     sleeps([Box::new(move || {
         WOKEN.set(1);
@@ -106,7 +106,7 @@ fn a_light_mutex_that_is_reserved() {
 #[test]
 fn a_mutex_that_is_reserved() {
     know_of_forks();
-    let lock = leak(Mutex::<Steered>::new());
+    let lock = leak(Mutex::<Steered>::new_in());
     lock.lock();
     sleeps([Box::new(move || {
         WOKEN.set(1);
@@ -181,7 +181,7 @@ unsafe impl Futex for Gated {
 /// Readers that wait, in the child of a fork, beside a writer that was woken and has not run.
 #[test]
 fn who_waits_for_a_writer_that_is_not_there() {
-    static LOCK: RwLock<Gated> = RwLock::new();
+    static LOCK: RwLock<Gated> = RwLock::new_in();
     let _dog = Watchdog::new("who_waits_for_a_writer_that_is_not_there");
     LOCK.lock_shared();
     thread::scope(|scope| {

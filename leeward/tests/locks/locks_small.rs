@@ -201,7 +201,7 @@ mod rwlock {
     /// Writers wait for a condition with the lock.
     fn conditions<F: Futex>() {
         let _dog = Watchdog::new("conditions");
-        let (lock, condition) = (RwLock::<F, _>::new(0), raw::Condvar::<raw::Requeue, F>::new());
+        let (lock, condition) = (RwLock::<F, _>::new(0), raw::Condvar::<raw::Requeue, F>::new_in());
         thread::scope(|scope| {
             for turn in 1..=3 {
                 let (lock, condition) = (&lock, &condition);
@@ -246,7 +246,7 @@ on_every_futex! {
 
 fn semaphores_bound<F: Futex>() {
     let _dog = Watchdog::new("semaphores_bound");
-    let (semaphore, inside, most) = (Semaphore::<F>::new(2), AtomicU32::new(0), AtomicU32::new(0));
+    let (semaphore, inside, most) = (Semaphore::<F>::new_in(2), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
@@ -274,7 +274,7 @@ fn semaphores_bound<F: Futex>() {
 /// One release of several permits, and several of one, wake as many.
 fn every_permit_finds_its_waiter<F: Futex>() {
     let _dog = Watchdog::new("every_permit_finds_its_waiter");
-    let semaphore = Semaphore::<F>::new(0);
+    let semaphore = Semaphore::<F>::new_in(0);
     for round in 0..300 {
         thread::scope(|scope| {
             let takers: Vec<_> = (0..4).map(|_| scope.spawn(|| semaphore.acquire())).collect();
@@ -291,7 +291,7 @@ fn every_permit_finds_its_waiter<F: Futex>() {
 fn barriers_separate_rounds<F: Futex>() {
     let _dog = Watchdog::new("barriers_separate_rounds");
     const THREADS: usize = 4;
-    let (barrier, count, leaders) = (Barrier::<F>::new(THREADS), AtomicU32::new(0), AtomicU32::new(0));
+    let (barrier, count, leaders) = (Barrier::<F>::new_in(THREADS), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -307,13 +307,13 @@ fn barriers_separate_rounds<F: Futex>() {
     assert_eq!(leaders.into_inner(), 500);
     assert!(barrier.wait_for(SHORT).is_none());
     assert!(format!("{barrier:?}").contains("arrived: 0"), "who gave up has still arrived");
-    assert!(Barrier::<F>::new(0).wait().is_leader() && Barrier::<F>::new(1).wait().is_leader());
-    assert!(panic_of(|| _ = Barrier::<F>::new(1 << 16)).contains("cannot count so many threads"));
+    assert!(Barrier::<F>::new_in(0).wait().is_leader() && Barrier::<F>::new_in(1).wait().is_leader());
+    assert!(panic_of(|| _ = Barrier::<F>::new_in(1 << 16)).contains("cannot count so many threads"));
 }
 
 fn events_let_go<F: Futex>() {
     let _dog = Watchdog::new("events_let_go");
-    let event = Event::<F>::new();
+    let event = Event::<F>::new_in();
     assert!(!event.wait_for(SHORT) && !event.is_set());
     thread::scope(|scope| {
         let waiters: Vec<_> = (0..4).map(|_| scope.spawn(|| event.wait())).collect();
@@ -327,7 +327,7 @@ fn events_let_go<F: Futex>() {
 
 fn latches_open_once<F: Futex>() {
     let _dog = Watchdog::new("latches_open_once");
-    let latch = Latch::<F>::new(3);
+    let latch = Latch::<F>::new_in(3);
     assert!(!latch.is_open() && !latch.wait_for(SHORT));
     thread::scope(|scope| {
         scope.spawn(|| latch.wait());
@@ -342,7 +342,7 @@ fn latches_open_once<F: Futex>() {
 
 fn once_is_once_and_may_be_tried_again<F: Futex>() {
     let _dog = Watchdog::new("once_is_once_and_may_be_tried_again");
-    let (once, runs) = (Once::<F>::new(), AtomicU32::new(0));
+    let (once, runs) = (Once::<F>::new_in(), AtomicU32::new(0));
     assert_eq!(panic_of(|| once.call_once(|| panic!("at first"))), "at first");
     assert!(!once.is_completed());
     thread::scope(|scope| {

@@ -52,7 +52,7 @@ unsafe impl Futex for Scripted {
     }
 }
 
-static PASSED_OVER: raw::Mutex<Scripted> = raw::Mutex::new();
+static PASSED_OVER: raw::Mutex<Scripted> = raw::Mutex::new_in();
 
 /// Unlocks as the holder, which wakes the waiter; a newcomer comes first if it may, as often as it
 /// can.
@@ -96,7 +96,7 @@ fn a_waiter_is_passed_over_a_bounded_number_of_times() {
     unsafe { PASSED_OVER.unlock() };
 }
 
-static GIVEN_UP: raw::Mutex<Scripted> = raw::Mutex::new();
+static GIVEN_UP: raw::Mutex<Scripted> = raw::Mutex::new_in();
 
 /// A waiter that has asked and gives up takes its request back; otherwise the lock would be
 /// reserved for no thread.
@@ -140,7 +140,7 @@ fn whoever_asked_and_gives_up_leaves_no_reservation() {
     assert!(GIVEN_UP.try_lock());
 }
 
-static TWICE_ASKED: raw::Mutex<Scripted> = raw::Mutex::new();
+static TWICE_ASKED: raw::Mutex<Scripted> = raw::Mutex::new_in();
 
 /// The second waiter comes while the first sleeps, having asked: with all its time, or none.
 fn second_waiter(has_time: bool) {
@@ -198,7 +198,7 @@ fn two_scripted(has_time: bool) -> Wait {
     Wait::Woken
 }
 
-static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new();
+static NOBODY_COMES: raw::Mutex<Scripted> = raw::Mutex::new_in();
 
 /// The request of a thread that is not there when the lock is kept for it (of a fork's parent, or
 /// of a process that was killed) expires; a thread that was only slow asks again.

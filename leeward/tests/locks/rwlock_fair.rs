@@ -19,7 +19,7 @@ const PAST: Deadline = Deadline::at(Duration::ZERO);
 const EXPIRED: Deadline = Deadline::at(Duration::from_millis(1));
 
 fn lock() -> Lock {
-    Box::leak(Box::new(RwLock::new()))
+    Box::leak(Box::new(RwLock::new_in()))
 }
 
 fn unlock_exclusive_fair(lock: Lock) {

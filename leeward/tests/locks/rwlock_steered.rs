@@ -13,7 +13,7 @@ use leeward::futex::{Deadline, Wait};
 use leeward::raw::RwLock;
 
 fn lock() -> &'static RwLock<Steered> {
-    Box::leak(Box::new(RwLock::new()))
+    Box::leak(Box::new(RwLock::new_in()))
 }
 
 /// Asserts that the reader gets the lock, and is not counted any more.

@@ -178,7 +178,7 @@ fn a_writer_becomes_an_upgradable_reader<F: Futex>() {
 }
 
 fn lock() -> &'static raw::RwLock<Steered> {
-    Box::leak(Box::new(raw::RwLock::new()))
+    Box::leak(Box::new(raw::RwLock::new_in()))
 }
 
 /// Makes a lock with an upgradable reader and another one.

@@ -87,7 +87,7 @@ fn case() {
     let _dog = Watchdog::new("case");
     let case = cases::current();
     // Without a reader no heavy fence is needed.
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     match case.split_once(": ") {
         Some(("threads", name)) => {
             refuse_threads();

@@ -59,7 +59,7 @@ fn the_table_has_each_call() {
 #[test]
 fn inside_a_callback() {
     let _alone = alone(&ALONE);
-    let _reader = Reader::<D>::register();
+    let _reader = Reader::<D>::register_in();
     for &(name, end, _) in ENDS {
         let _dog = Watchdog::new(name);
         let (tell, told) = mpsc::channel();
@@ -102,7 +102,7 @@ impl Wake for Calls {
 #[test]
 fn inside_a_waker() {
     let _alone = alone(&ALONE);
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     for &(name, end, _) in ENDS {
         let _dog = Watchdog::new(name);
         let (tell, told) = mpsc::channel();
@@ -140,7 +140,7 @@ thread_local! {
 #[test]
 fn at_the_exit_of_a_thread() {
     let _alone = alone(&ALONE);
-    let _reader = Reader::<D>::register();
+    let _reader = Reader::<D>::register_in();
     for &(name, _, end) in ENDS {
         let _dog = Watchdog::new(name);
         for is_first in [true, false] {
@@ -169,7 +169,7 @@ fn at_the_exit_of_a_thread() {
 fn a_future_of_before_is_awaited_inside_a_callback() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("a future of before");
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     for turn in 0..3 {
         let section = reader.read();
         let (tell, told) = mpsc::channel();
@@ -245,7 +245,7 @@ fn a_task_that_its_waker_polls_in_place() {
     };
     let is_woken = std::sync::atomic::AtomicBool::new(false);
     let task = Arc::new(InPlace { task: Mutex::new(Some(Box::pin(task))), is_woken });
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     let runs = Arc::clone(&task);
     thread::spawn(move || runs.run()).join().unwrap();

@@ -32,7 +32,7 @@ fn fences_and_grace_periods() {
         Global::barrier();
     });
     on_a_small_stack(|| {
-        let mut reader = qsbr::Reader::<Global>::register();
+        let mut reader = qsbr::Reader::register();
         reader.quiescent();
         drop(reader);
         let cookie = Global::start_poll();

@@ -249,13 +249,13 @@ mod where_threads_are_known {
                 }
             });
             scope.spawn(|| {
-                let reader = Reader::<Own>::register();
+                let reader = Reader::<Own>::register_in();
                 for _ in 0..TURNS {
                     assert!(cell.load(&reader.read()).0.load(Ordering::Relaxed) > 0);
                 }
             });
             scope.spawn(|| {
-                let mut online = qsbr::Reader::<Own>::register();
+                let mut online = qsbr::Reader::<Own>::register_in();
                 for _ in 0..TURNS {
                     assert!(cell.load(&online).0.load(Ordering::Relaxed) > 0);
                     online.quiescent();

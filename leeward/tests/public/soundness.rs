@@ -102,7 +102,7 @@ impl Compiler {
         static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
         let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let program = "fn main() { let _ = \
-        leeward::rcu::Reader::<leeward::rcu::Global>::register(); drop(leeward::rcu::read()); }";
+        leeward::rcu::Reader::<leeward::rcu::Global>::register_in(); drop(leeward::rcu::read()); }";
         let sent = "fn main() { send::<leeward::sync::MutexGuard<'static, u8>>(); } fn send<T: Send>() {}";
         let compiles = |library: &Path, program| self.compile(library, "control", program).status.success();
         let works = |library: &&PathBuf| compiles(library, program) && !compiles(library, sent);

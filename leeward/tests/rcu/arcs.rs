@@ -71,7 +71,7 @@ fn a_destructor_may_wait() {
 #[test]
 fn compare_and_swap_compares_allocations() {
     let (first, equal, second) = (Arc::new(1), Arc::new(1), Arc::new(2));
-    let cell = ArcCell::<_, D>::from(Arc::clone(&first));
+    let cell = ArcCell::<_, D>::new_in(Arc::clone(&first));
     assert!(Arc::ptr_eq(&cell.compare_and_swap(&equal, Arc::clone(&second)), &first));
     assert!(Arc::ptr_eq(&cell.load_full(), &first));
     assert!(Arc::ptr_eq(&cell.compare_and_swap(&first, Arc::clone(&second)), &first));

@@ -251,7 +251,7 @@ fn a_guard_beside_a_reader_that_is_online() {
     assert_eq!(Qsbr::stats().leaked, 0);
     is_outside::<Qsbr>();
     // A handle beside it has a slot of its own.
-    let mut reader = qsbr::Reader::<Qsbr>::register();
+    let mut reader = qsbr::Reader::<Qsbr>::register_in();
     let cookie = Qsbr::start_poll();
     raw.go_online();
     assert!(raw.go_offline());
@@ -275,7 +275,7 @@ fn misuse_across_the_languages() {
     assert!(panic_of(Memb::barrier).contains("inside a read section"));
     c::lee_memb.leave();
     // A handle's section is one as well.
-    let reader = Reader::<Memb>::register();
+    let reader = Reader::<Memb>::register_in();
     let guard = reader.read();
     assert!(!c::lee_memb.is_inside());
     assert_eq!(c::lee_memb.barrier(), Err(Refused::Inside));

@@ -121,7 +121,7 @@ fn an_update_that_is_overtaken_tries_again() {
 fn boxes_are_published_as_they_are() {
     let (first, second) = (Box::new([1; 4]), Box::new([2; 4]));
     let place = &raw const *second;
-    let cell = RcuCell::<_, D>::from(first);
+    let cell = RcuCell::<_, D>::from_in(first);
     assert_eq!(*cell.replace_box(second), [1; 4]);
     assert!(std::ptr::eq(&*cell.get(), place));
     let option = RcuOption::<_, D>::none_in();

@@ -95,7 +95,7 @@ fn a_leaked_handle_protects_from_a_worker_in_its_threads_place() {
     let _dog = Watchdog::new("a_leaked_handle_protects_from_a_worker_in_its_threads_place");
     let cell = forever::<D>();
     let seen = thread::spawn(move || {
-        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register()));
+        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register_in()));
         let guard: &'static Guard<'static, D> = Box::leak(Box::new(reader.read()));
         cell.load(guard)
     })
@@ -116,7 +116,7 @@ fn a_forgotten_online_reader_protects() {
     let _dog = Watchdog::new("a_forgotten_online_reader_protects");
     let cell = forever::<D>();
     let seen = thread::spawn(move || {
-        let reader: &'static qsbr::Reader<D> = Box::leak(Box::new(qsbr::Reader::register()));
+        let reader: &'static qsbr::Reader<D> = Box::leak(Box::new(qsbr::Reader::register_in()));
         cell.load(reader)
     })
     .join()
@@ -194,7 +194,7 @@ fn slots_are_used_again() {
     leeward::rcu_domain! { struct D; }
     let _dog = Watchdog::new("slots_are_used_again");
     for _ in 0..10 {
-        let readers: Vec<_> = (0..1_000).map(|_| Reader::<D>::register()).collect();
+        let readers: Vec<_> = (0..1_000).map(|_| Reader::<D>::register_in()).collect();
         assert_eq!(D::stats().readers, 1_000);
         let guards: Vec<_> = readers.iter().map(|reader| reader.read()).collect();
         let cookie = D::start_poll();
@@ -212,7 +212,7 @@ mod handles {
     fn dropping_one_ends_what_was_forgotten() {
         leeward::rcu_domain! { struct D; }
         let _dog = Watchdog::new("dropping_one_ends_what_was_forgotten");
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         for _ in 0..3 {
             std::mem::forget(reader.read());
         }
@@ -222,7 +222,7 @@ mod handles {
         eventually("the grace period ends", || D::poll_state(&cookie));
         assert_eq!((D::stats().readers, D::stats().leaked), (0, 0));
         // The slot is as good as new.
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         let guard = reader.read();
         let cookie = D::start_poll();
         never("a grace period ended under a guard", || D::poll_state(&cookie));
@@ -234,7 +234,7 @@ mod handles {
     fn travel() {
         leeward::rcu_domain! { struct D; }
         let _dog = Watchdog::new("travel");
-        let mut travelling = Reader::<D>::register().detach();
+        let mut travelling = Reader::<D>::register_in().detach();
         for _ in 0..20 {
             travelling = thread::spawn(move || {
                 let reader = travelling.attach();
@@ -261,7 +261,7 @@ mod handles {
     fn detaching_ends_what_was_forgotten() {
         leeward::rcu_domain! { struct D; }
         let _dog = Watchdog::new("detaching_ends_what_was_forgotten");
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         std::mem::forget(reader.read());
         let travelling = reader.detach();
         D::synchronize();
@@ -274,7 +274,7 @@ mod handles {
     fn beside_the_threads_own() {
         leeward::rcu_domain! { struct D; }
         let _dog = Watchdog::new("beside_the_threads_own");
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         let by_handle = reader.read();
         let by_thread = D::read();
         let cookie = D::start_poll();

@@ -48,7 +48,7 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
 fn it_is_ready_when_the_sections_have_ended() {
     leeward::rcu_domain! { struct D; }
     let _watch = Watchdog::new("a future and a section");
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     // Only another thread may wait for this one's section.
     let (tell, told) = mpsc::channel();
@@ -109,7 +109,7 @@ fn dropped_futures_lose_nothing() {
 fn the_last_poller_is_woken() {
     leeward::rcu_domain! { struct D; }
     let _watch = Watchdog::new("tasks that hand a future on");
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     let (mut wakers, mut grace) = (Vec::new(), None::<GracePeriod<D>>);
     for _ in 0..3 {
@@ -140,7 +140,7 @@ fn the_last_poller_is_woken() {
 fn a_dropped_future_lets_its_task_go() {
     leeward::rcu_domain! { struct D; }
     let _watch = Watchdog::new("a future that is dropped");
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     let unpark = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&unpark));
@@ -211,7 +211,7 @@ fn a_task_waits_while_the_worker_fails() {
         }
     };
     D::set_stall_limit(Some(std::time::Duration::from_millis(1)), Some(handler));
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     let cell = RcuCell::<_, D>::new_in(1);
     let old = cell.replace(2).reclaimed();
@@ -235,7 +235,7 @@ fn a_callback_runs_after_the_worker_has_failed() {
         }
     };
     D::set_stall_limit(Some(std::time::Duration::from_millis(1)), Some(handler));
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     let (tell, told) = mpsc::channel();
     D::defer(move || tell.send(()).unwrap());

@@ -55,7 +55,7 @@ fn a_leaked_handle_outlives_its_thread_whoever_comes_next() {
     static SECOND: AtomicBool = AtomicBool::new(false);
     let cell: &'static RcuCell<Tracked, Own> = Box::leak(Box::new(RcuCell::new_in(Tracked(&DROPPED))));
     let held: &'static Tracked = thread::spawn(move || {
-        let reader: &'static Reader<Own> = Box::leak(Box::new(Reader::register()));
+        let reader: &'static Reader<Own> = Box::leak(Box::new(Reader::register_in()));
         let guard: &'static Guard<'static, Own> = Box::leak(Box::new(reader.read()));
         cell.load(guard)
     })
@@ -73,7 +73,7 @@ fn a_follower_that_is_in_its_own_way_panics() {
     let (inside, is_inside) = mpsc::channel();
     let (go, may_go) = mpsc::channel::<()>();
     let follower = thread::spawn(move || {
-        let reader = Reader::<Own>::register();
+        let reader = Reader::<Own>::register_in();
         let _guard = reader.read();
         inside.send(()).unwrap();
         may_go.recv().unwrap();

@@ -361,7 +361,7 @@ mod lost_wake_up {
     #[test]
     fn going_offline() {
         run::<LeavingQsbr, _>("going offline", || {
-            let mut reader = qsbr::Reader::<LeavingQsbr>::register();
+            let mut reader = qsbr::Reader::<LeavingQsbr>::register_in();
             move |inside: &dyn Fn(), outside: &dyn Fn()| {
                 inside();
                 reader.offline(outside);

@@ -162,7 +162,7 @@ fn refreshing() {
     }
     let _dog = Watchdog::new("refreshing");
     check(D::read(), D::read);
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     check(reader.read(), || reader.read());
 }
 
@@ -173,7 +173,7 @@ fn synchronize_waits_for_a_section_that_was_open() {
     for handle in [false, true] {
         let inside = if handle {
             Inside::with(|| {
-                let reader = Box::leak(Box::new(Reader::<D>::register()));
+                let reader = Box::leak(Box::new(Reader::<D>::register_in()));
                 reader.read()
             })
         } else {
@@ -192,7 +192,7 @@ fn synchronize_does_not_wait_for_a_section_that_began_later() {
     let _dog = Watchdog::new("synchronize_does_not_wait_for_a_section_that_began_later");
     let before = Inside::new::<D>();
     // The later reader takes a slot that the grace period scans, after the slot that it sleeps on.
-    let places = [(); 4].map(|()| Reader::<D>::register());
+    let places = [(); 4].map(|()| Reader::<D>::register_in());
     let waiting = asleep::<D>();
     drop(places);
     let after = Inside::new::<D>();
@@ -244,7 +244,7 @@ mod costs {
         domain!();
         let _dog = Watchdog::new("one_heavy_fence_when_nobody_is_inside");
         D::register().unwrap();
-        let _idle = [(); 40].map(|()| Reader::<D>::register());
+        let _idle = [(); 40].map(|()| Reader::<D>::register_in());
         let before = D::stats();
         for _ in 0..100 {
             D::synchronize();
@@ -314,7 +314,7 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         let _stop = Raise(&stop);
         for _ in 0..2 {
             scope.spawn(|| {
-                let mut online = qsbr::Reader::<D>::register();
+                let mut online = qsbr::Reader::<D>::register_in();
                 while !stop.load(Ordering::Relaxed) {
                     online.quiescent();
                     thread::yield_now();
@@ -330,7 +330,7 @@ fn a_domain_of_quiescent_readers_issues_no_heavy_fence() {
         let stats = D::stats();
         assert!(stats.heavy_fences == 0 && stats.grace_periods >= 52, "{stats:?}");
         // This holds until there is a reader of another kind. Then there is one more for each sleep.
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         D::synchronize();
         let fences = D::stats().heavy_fences;
         assert_ne!(fences, 0);

@@ -69,9 +69,9 @@ fn a_handler_may_read_beside_handles() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("a_handler_may_read_beside_handles");
     D::register().unwrap();
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     at_every_instruction(handler, || drop(reader.read()), |_| D::synchronize());
-    let mut online = qsbr::Reader::<D>::register();
+    let mut online = qsbr::Reader::<D>::register_in();
     at_every_instruction(handler, || online.quiescent(), |_| ());
     drop(online);
     D::synchronize();

@@ -53,7 +53,7 @@ type Function = dyn Fn(u32) -> u32 + Send + Sync;
 fn a_cell_is_one_word_and_its_value_what_it_was_given() {
     fn holds<T: ?Sized + PartialEq + Debug + Send + Sync + 'static>(values: [Box<T>; 3], copy: impl Fn(&T) -> Box<T>) {
         let [one, two, three] = &values;
-        let mut cell = RcuCell::<T, D>::from(copy(one));
+        let mut cell = RcuCell::<T, D>::from_in(copy(one));
         assert_eq!(size_of_val(&cell), size_of::<usize>());
         let guard = D::read();
         let seen = cell.load(&guard);
@@ -91,7 +91,7 @@ fn an_option_may_be_empty_and_static() {
     NAME.store_box(Some("c".into()));
     NAME.store_box(None);
     assert_eq!(format!("{NAME:?}"), "RcuOption(None)");
-    let mut slice = RcuOption::<[u32], D>::from(vec![1, 2]);
+    let mut slice = RcuOption::<[u32], D>::from_in(vec![1, 2]);
     slice.get_mut().unwrap()[0] = 7;
     assert_eq!(slice.into_inner(), Some([7, 2].into()));
     assert!(RcuOption::<Function, D>::default().into_inner().is_none());
@@ -99,7 +99,7 @@ fn an_option_may_be_empty_and_static() {
 
 #[test]
 fn functions() {
-    let cell = RcuCell::<Function, D>::from(Box::new(|n: u32| n + 1) as Box<Function>);
+    let cell = RcuCell::<Function, D>::from_in(Box::new(|n: u32| n + 1) as Box<Function>);
     let (factor, guard) = (Arc::new(10), D::read());
     let first = cell.load(&guard);
     let captured = Arc::clone(&factor);
@@ -115,11 +115,11 @@ fn functions() {
 
 #[test]
 fn from_what_boxes_are_made_of() {
-    assert_eq!(&*RcuCell::<str, D>::from("a").get(), "a");
-    assert_eq!(&*RcuCell::<str, D>::from(String::from("a")).get(), "a");
-    assert_eq!(*RcuCell::<[u32], D>::from([1, 2].as_slice()).get(), [1, 2]);
-    assert_eq!(*RcuCell::<[u32], D>::from(vec![1, 2]).get(), [1, 2]);
-    assert_eq!(&*RcuOption::<str, D>::from("a").get().unwrap(), "a");
+    assert_eq!(&*RcuCell::<str, D>::from_in("a").get(), "a");
+    assert_eq!(&*RcuCell::<str, D>::from_in(String::from("a")).get(), "a");
+    assert_eq!(*RcuCell::<[u32], D>::from_in([1, 2].as_slice()).get(), [1, 2]);
+    assert_eq!(*RcuCell::<[u32], D>::from_in(vec![1, 2]).get(), [1, 2]);
+    assert_eq!(&*RcuOption::<str, D>::from_in("a").get().unwrap(), "a");
     // The domain is the global one, where none is named.
     let cell: RcuCell<str> = "a".into();
     assert_eq!((&*cell.get(), &*RcuCell::<str>::from("b").get()), ("a", "b"));
@@ -161,7 +161,7 @@ fn every_alignment() {
         assert_eq!((back.address(), back.value()), (0, expected));
         drop(old);
     }
-    let cell = RcuCell::<dyn Place, D>::from(Box::new(A2(1_u64)) as Box<dyn Place>);
+    let cell = RcuCell::<dyn Place, D>::from_in(Box::new(A2(1_u64)) as Box<dyn Place>);
     for turn in 0..50 {
         holds(&cell, A2(turn), turn);
         holds(&cell, A8(turn), turn);
@@ -178,7 +178,7 @@ fn every_alignment() {
 
 #[test]
 fn compare_exchange_tells_values_apart_by_their_address() {
-    let cell = RcuCell::<[u32], D>::from(vec![1, 2]);
+    let cell = RcuCell::<[u32], D>::from_in(vec![1, 2]);
     let guard = D::read();
     let seen = cell.load(&guard);
     let equal: Box<[u32]> = [1, 2].into();
@@ -187,7 +187,7 @@ fn compare_exchange_tells_values_apart_by_their_address() {
     assert!(std::ptr::eq(conflict.current, seen));
     assert_eq!(*cell.compare_exchange(seen, conflict.new, &guard).unwrap(), [1, 2]);
     // Two empty slices in cells are two values.
-    let (one, other) = (RcuCell::<[u32], D>::from(vec![]), RcuCell::<[u32], D>::from(vec![]));
+    let (one, other) = (RcuCell::<[u32], D>::from_in(vec![]), RcuCell::<[u32], D>::from_in(vec![]));
     assert!(one.compare_exchange(other.load(&guard), [1].into(), &guard).is_err());
     assert!(one.compare_exchange(one.load(&guard), [1].into(), &guard).is_ok());
     let none = RcuOption::<str, D>::none_in();
@@ -233,7 +233,7 @@ impl Drop for Counted {
 #[test]
 fn each_value_is_dropped_once_and_its_memory_freed() {
     let live = Arc::new(AtomicIsize::new(0));
-    let cell = RcuCell::<[Counted], D>::from(Counted::boxed(&live));
+    let cell = RcuCell::<[Counted], D>::from_in(Counted::boxed(&live));
     let counts = || (live.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
     assert_eq!(counts(), (3, 1), "one block, and the box is freed");
     cell.replace_box(Counted::boxed(&live)).defer();
@@ -252,7 +252,7 @@ fn each_value_is_dropped_once_and_its_memory_freed() {
     assert_eq!(counts(), (9, 3), "given back");
     drop((conflict, equal));
     drop(guard);
-    let option = RcuOption::<[Counted], D>::from(Counted::boxed(&live));
+    let option = RcuOption::<[Counted], D>::from_in(Counted::boxed(&live));
     drop(option.take().unwrap().try_into_box().map(drop).map_err(|old| old.synchronize()));
     drop(option);
     assert_eq!(counts(), (3, 1), "taken");
@@ -260,10 +260,10 @@ fn each_value_is_dropped_once_and_its_memory_freed() {
     assert_eq!(counts(), (0, 0), "out of its cell");
 
     let panics = |work: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
-    panics(&|| drop(RcuCell::<[Counted], D>::from(Counted::bomb(&live))));
-    panics(&|| drop(RcuCell::<[Counted], D>::from(Counted::bomb(&live)).into_inner()));
-    panics(&|| drop(RcuOption::<[Counted], D>::from(Counted::bomb(&live))));
-    let cell = RcuCell::<[Counted], D>::from(Counted::bomb(&live));
+    panics(&|| drop(RcuCell::<[Counted], D>::from_in(Counted::bomb(&live))));
+    panics(&|| drop(RcuCell::<[Counted], D>::from_in(Counted::bomb(&live)).into_inner()));
+    panics(&|| drop(RcuOption::<[Counted], D>::from_in(Counted::bomb(&live))));
+    let cell = RcuCell::<[Counted], D>::from_in(Counted::bomb(&live));
     let before = D::stats().callback_panics;
     cell.store_box(Counted::boxed(&live));
     D::barrier();
@@ -272,7 +272,7 @@ fn each_value_is_dropped_once_and_its_memory_freed() {
     assert_eq!(counts(), (0, 0), "whether or not it panicked");
 
     panics(&|| {
-        let cell = RcuCell::<[Counted], D>::from(Counted::boxed(&live));
+        let cell = RcuCell::<[Counted], D>::from_in(Counted::boxed(&live));
         cell.update_box(|_| panic!("no next value")).defer();
     });
     assert_eq!(counts(), (0, 0), "the update came to nothing");
@@ -284,7 +284,7 @@ fn the_limit_counts_the_values_bytes() {
     leeward::rcu_domain! { struct Jobs; }
     Jobs::set_limit(Limit { callbacks: 100, bytes: 10_000, policy: Policy::Wait(std::time::Duration::ZERO) });
     let guard = Jobs::read();
-    let cell = RcuCell::<[u64], Jobs>::from(vec![0; 1_000]);
+    let cell = RcuCell::<[u64], Jobs>::from_in(vec![0; 1_000]);
     cell.store_box([].into());
     assert_eq!(Jobs::stats().bytes_queued, 8_000);
     cell.replace_box([0; 2_000].into()).defer_bytes(5);
@@ -319,7 +319,7 @@ fn a_slice_from_raw() {
 #[test]
 fn readers_see_whole_values_while_writers_replace_them() {
     const ROUNDS: usize = 2_000;
-    let cell = RcuCell::<[usize], D>::from(vec![0]);
+    let cell = RcuCell::<[usize], D>::from_in(vec![0]);
     let (done, total) = (AtomicBool::new(false), AtomicIsize::new(0));
     thread::scope(|scope| {
         let readers: Vec<_> = (0..2)
@@ -374,9 +374,9 @@ fn without_memory_the_process_ends() {
     let value = values();
     if way == "in" {
         REFUSES.store(true, Ordering::Relaxed);
-        drop(RcuCell::<[Large], D>::from(value));
+        drop(RcuCell::<[Large], D>::from_in(value));
     } else {
-        let cell = RcuCell::<[Large], D>::from(value);
+        let cell = RcuCell::<[Large], D>::from_in(value);
         REFUSES.store(true, Ordering::Relaxed);
         drop(cell.into_inner());
     }

@@ -103,7 +103,7 @@ unsafe impl AnyBytes for Rounds {}
 #[test]
 fn barriers() {
     let _dog = Watchdog::new("barriers");
-    let rounds = region::<Rounds>(|rounds| rounds.barrier = Barrier::new(2));
+    let rounds = region::<Rounds>(|rounds| rounds.barrier = Barrier::new_in(2));
     in_two(|| {
         (1..=ROUNDS / 10).all(|round| {
             rounds.count.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ unsafe impl AnyBytes for Signals {}
 #[test]
 fn events_latches_and_onces() {
     let _dog = Watchdog::new("events_latches_and_onces");
-    let signals = region::<Signals>(|signals| signals.latch = Latch::new(2));
+    let signals = region::<Signals>(|signals| signals.latch = Latch::new_in(2));
     let work = || {
         signals.latch.arrive_and_wait();
         signals.once.call_once(|| {
@@ -286,9 +286,9 @@ fn layouts_are_as_documented() {
     drop(reader);
     let _writer = rwlock.write();
     assert_eq!(words(&rwlock), [0xf_ffff, 0]);
-    assert_eq!(words(&region::<Semaphore>(|semaphore| *semaphore = Semaphore::new(5))), [5]);
-    assert_eq!(words(&region::<Barrier>(|barrier| *barrier = Barrier::new(3))), [0, 3]);
-    assert_eq!(words(&region::<Latch>(|latch| *latch = Latch::new(9))), [9]);
+    assert_eq!(words(&region::<Semaphore>(|semaphore| *semaphore = Semaphore::new_in(5))), [5]);
+    assert_eq!(words(&region::<Barrier>(|barrier| *barrier = Barrier::new_in(3))), [0, 3]);
+    assert_eq!(words(&region::<Latch>(|latch| *latch = Latch::new_in(9))), [9]);
     let once = region::<Once>(|_| {});
     once.call_once(|| {});
     assert_eq!(words(&once), [3]);

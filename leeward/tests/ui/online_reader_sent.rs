@@ -1,7 +1,7 @@
 //! An online reader belongs to its thread.
 use leeward::rcu::{Global, qsbr};
 fn main() {
-    let reader = qsbr::Reader::<Global>::register();
+    let reader = qsbr::Reader::register();
     let _ = &reader;
     std::thread::spawn(move || drop(reader)); //~ BREAKS E0277
 }

@@ -2,7 +2,7 @@
 use leeward::rcu::{Global, RcuCell, qsbr};
 fn main() {
     let cell = RcuCell::<String>::new(String::new());
-    let mut reader = qsbr::Reader::<Global>::register();
+    let mut reader = qsbr::Reader::register();
     let seen = cell.load(&reader);
     println!("{seen}");
     reader.offline(|| println!("{seen}")); //~ BREAKS E0502

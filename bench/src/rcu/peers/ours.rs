@@ -63,7 +63,7 @@ impl<D: Domain> Scheme for Handle<D> {
     }
 
     fn reader(&self) -> Reader<D> {
-        Reader::register()
+        Reader::register_in()
     }
 
     fn writer(&self) {}

@@ -55,7 +55,7 @@ pub(super) fn may_enter<D: Domain>() -> bool {
 
 /// Calls `act` inside a section of `D`.
 pub(super) fn in_section<D: Domain, R>(act: impl FnOnce() -> R) -> R {
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let _section = reader.read();
     act()
 }

@@ -70,7 +70,7 @@ fn push(number: u32) {
 
 /// Walks the list, in which numbers ascend and those of `stay` are there throughout.
 fn walk(stay: &[u32]) {
-    let reader = Reader::<Model>::register();
+    let reader = Reader::<Model>::register_in();
     let guard = reader.read();
     let found: Vec<_> = LIST.iter(&guard).map(|value| value.read()).collect();
     assert!(found.is_sorted_by(|one, next| one < next), "a key is there twice: {found:?}");

@@ -72,7 +72,7 @@ fn add(number: u32) {
 
 /// Reads all entries, which are in order, and of which those of `stay` are there.
 fn scan(stay: &[u32]) {
-    let reader = Reader::<Model>::register();
+    let reader = Reader::<Model>::register_in();
     let guard = reader.read();
     let found: Vec<_> = MAP.iter(&guard).map(|(key, value)| (*key, value.read())).collect();
     assert!(found.is_sorted_by(|one, next| one.0 < next.0) && found.iter().all(|(key, value)| key == value));

@@ -21,6 +21,12 @@ impl<K: Ord, V> FromIterator<(K, V)> for OrderedMap<K, V> {
     }
 }
 
+impl<K: Ord, V, const N: usize> From<[(K, V); N]> for OrderedMap<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
 impl<K: Ord, V, D: Domain> Extend<(K, V)> for OrderedMap<K, V, D> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         entries.into_iter().for_each(|(key, value)| drop(self.insert(key, value)));

@@ -92,10 +92,21 @@ pub struct Queue<T, F: Futex = Private> {
     lock: ForkLock<F>,
 }
 
-impl<T, F: Futex> Queue<T, F> {
+impl<T> Queue<T> {
     const_fn! {
         /// Returns an empty queue. It allocates nothing.
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<T, F: Futex> Queue<T, F> {
+    const_fn! {
+        /// Returns an empty queue. It allocates nothing.
+        ///
+        /// It is on the futexes that its type names; [`new`](Queue::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Queue { core: Core::new(), lock: ForkLock::new() }
         }
     }
@@ -262,7 +273,7 @@ fn no_memory() -> ! {
 
 impl<T, F: Futex> Default for Queue<T, F> {
     fn default() -> Self {
-        Self::new()
+        Self::new_in()
     }
 }
 
@@ -272,11 +283,18 @@ impl<T, F: Futex> Extend<T> for Queue<T, F> {
     }
 }
 
-impl<T, F: Futex> FromIterator<T> for Queue<T, F> {
+/// Makes a queue on futexes of this process; one on others is made empty and extended.
+impl<T> FromIterator<T> for Queue<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let queue = Self::new();
         values.into_iter().for_each(|value| queue.push(value));
         queue
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Queue<T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
     }
 }
 

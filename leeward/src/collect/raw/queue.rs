@@ -94,11 +94,22 @@ enum Found<'a> {
     Gap(&'a RawLink),
 }
 
-impl<F: Futex> Queue<F> {
+impl Queue {
     const_fn! {
         /// Returns an empty queue.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> Queue<F> {
+    const_fn! {
+        /// Returns an empty queue.
+        ///
+        /// It is on the futexes that its type names; [`new`](Queue::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Queue {
                 tail: AtomicPtr::new(ptr::null_mut()),
                 space: [0; 64 / size_of::<usize>() - 1],

@@ -67,11 +67,22 @@ pub struct Stack<F: Futex = Private> {
     futex: PhantomData<fn() -> F>,
 }
 
-impl<F: Futex> Stack<F> {
+impl Stack {
     const_fn! {
         /// Returns an empty stack.
         #[allow(clippy::new_without_default)]
         pub fn new() -> Self {
+            Self::new_in()
+        }
+    }
+}
+
+impl<F: Futex> Stack<F> {
+    const_fn! {
+        /// Returns an empty stack.
+        ///
+        /// It is on the futexes that its type names; [`new`](Stack::new) returns one for a single process.
+        pub fn new_in() -> Self {
             Stack { top: AtomicPtr::new(ptr::null_mut()), futex: PhantomData }
         }
     }

@@ -58,11 +58,22 @@ pub struct Stack<T, F: Futex = Private> {
     owns: PhantomData<(T, fn(T) -> T)>,
 }
 
-impl<T, F: Futex> Stack<T, F> {
+impl<T> Stack<T> {
     const_fn! {
         /// Returns an empty stack. It allocates nothing.
         pub fn new() -> Self {
-            Stack { nodes: raw::Stack::new(), lock: ForkLock::new(), owns: PhantomData }
+            Self::new_in()
+        }
+    }
+}
+
+impl<T, F: Futex> Stack<T, F> {
+    const_fn! {
+        /// Returns an empty stack. It allocates nothing.
+        ///
+        /// It is on the futexes that its type names; [`new`](Stack::new) returns one for a single process.
+        pub fn new_in() -> Self {
+            Stack { nodes: raw::Stack::new_in(), lock: ForkLock::new(), owns: PhantomData }
         }
     }
 
@@ -214,7 +225,7 @@ impl<T, F: Futex> IntoIterator for Stack<T, F> {
 
 impl<T, F: Futex> Default for Stack<T, F> {
     fn default() -> Self {
-        Self::new()
+        Self::new_in()
     }
 }
 
@@ -224,11 +235,18 @@ impl<T, F: Futex> Extend<T> for Stack<T, F> {
     }
 }
 
-impl<T, F: Futex> FromIterator<T> for Stack<T, F> {
+/// Makes a stack on futexes of this process; one on others is made empty and extended.
+impl<T> FromIterator<T> for Stack<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let stack = Self::new();
         values.into_iter().for_each(|value| stack.push(value));
         stack
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Stack<T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
     }
 }
 

@@ -17,6 +17,17 @@
 //!
 //! The macros name one another without a path: who calls them imports all of this module.
 
+/// An unlocked lock: locks on futexes of several kinds have `new_in`.
+macro_rules! unlocked {
+    ([] $lock:ty) => {
+        <$lock>::new()
+    };
+    ([$($generics:tt)+] $lock:ty) => {
+        <$lock>::new_in()
+    };
+}
+pub(crate) use unlocked;
+
 /// Keeps what only version 0.5 of lock_api needs.
 #[cfg(feature = "lock_api_05")]
 macro_rules! only_05 {

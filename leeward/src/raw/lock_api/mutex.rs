@@ -17,7 +17,7 @@ macro_rules! mutex_traits {
         // SAFETY: `lock` and `try_lock` let one caller in until `unlock`.
         unsafe impl<$($generics)*> ::$api::RawMutex for $lock {
             #[allow(clippy::declare_interior_mutable_const)]
-            const INIT: Self = <$lock>::new();
+            const INIT: Self = unlocked!([$($generics)*] $lock);
             guards! { $api $guard: Guard }
             method! { $api $guard: locks lock }
             method! { $api $guard: tries try_lock }

@@ -20,7 +20,7 @@ macro_rules! rwlock_traits {
         // last `unlock_shared`.
         unsafe impl<$($generics)*> ::$api::RawRwLock for $lock {
             #[allow(clippy::declare_interior_mutable_const)]
-            const INIT: Self = <$lock>::new();
+            const INIT: Self = unlocked!([$($generics)*] $lock);
             guards! { $api $guard: SharedGuard ExclusiveGuard }
             method! { $api $guard: locks lock_shared }
             method! { $api $guard: tries try_lock_shared }

@@ -156,7 +156,7 @@ struct Tokens<S: Scheme, L> {
 
 impl<S: Scheme, L: Lock<Private> + Send + Sync + 'static> Tokens<S, L> {
     fn new(lock: L) -> Arc<Self> {
-        Arc::new(Tokens { tokens: Guarded { lock, value: UnsafeCell::new(0) }, condition: Condvar::new() })
+        Arc::new(Tokens { tokens: Guarded { lock, value: UnsafeCell::new(0) }, condition: Condvar::new_in() })
     }
 
     /// Takes a token, waiting for one.

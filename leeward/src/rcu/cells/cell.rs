@@ -236,6 +236,15 @@ pub(in crate::rcu) fn retired<T: ?Sized + Send + 'static, D: Domain>(old: Option
     }
 }
 
+impl<T: Default> RcuCell<T> {
+    /// Makes a cell of [`Global`](super::super::Global) that holds the type's default value. The trait's
+    /// `default` makes one of any domain that the type names; this one is called where it names none.
+    #[allow(clippy::should_implement_trait)]
+    pub fn default() -> Self {
+        Self::new_in(T::default())
+    }
+}
+
 impl<T: Default, D: Domain> Default for RcuCell<T, D> {
     fn default() -> Self {
         Self::new_in(T::default())

@@ -425,6 +425,15 @@ impl<T: ?Sized, D: Domain> RcuOption<T, D> {
     }
 }
 
+impl<T: ?Sized> RcuOption<T> {
+    /// Makes an empty cell of [`Global`](super::super::Global). The trait's `default` makes one of any domain
+    /// that the type names; this one is called where it names none.
+    #[allow(clippy::should_implement_trait)]
+    pub fn default() -> Self {
+        Self::none_in()
+    }
+}
+
 impl<T: ?Sized, D: Domain> Default for RcuOption<T, D> {
     fn default() -> Self {
         Self::none_in()

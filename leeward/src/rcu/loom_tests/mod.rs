@@ -121,7 +121,7 @@ fn section_of_both(reader: &Reader<Model>) {
 
 /// Starts a thread that runs `section` with a reader, which is registered before the thread starts.
 fn spawn_reader(section: impl Fn(&Reader<Model>) + 'static) -> thread::JoinHandle<()> {
-    let reader = Reader::<Model>::register().detach();
+    let reader = Reader::<Model>::register_in().detach();
     thread::spawn(move || {
         let reader = reader.attach();
         section(&reader);
@@ -138,7 +138,7 @@ fn spawn_updater(updates: usize) -> thread::JoinHandle<()> {
 #[test]
 fn two_sections_and_two_updates() {
     explore(4, || {
-        let reader = Reader::<Model>::register();
+        let reader = Reader::<Model>::register_in();
         let updater = spawn_updater(2);
         section(&reader);
         section(&reader);
@@ -208,7 +208,7 @@ fn two_updaters() {
 #[test]
 fn nested_sections() {
     explore(4, || {
-        let reader = Reader::<Model>::register();
+        let reader = Reader::<Model>::register_in();
         let updater = spawn_updater(1);
         {
             let _outer = reader.read();
@@ -225,7 +225,7 @@ fn nested_sections() {
 fn registering_meanwhile() {
     explore(3, || {
         let updater = spawn_updater(2);
-        (0..2).for_each(|_| section(&Reader::register()));
+        (0..2).for_each(|_| section(&Reader::register_in()));
         updater.join().unwrap();
     });
 }
@@ -233,7 +233,7 @@ fn registering_meanwhile() {
 #[test]
 fn quiescent_states() {
     explore(4, || {
-        let mut reader = qsbr::Reader::<Model>::register();
+        let mut reader = qsbr::Reader::<Model>::register_in();
         let updater = spawn_updater(2);
         SHELF.read();
         reader.quiescent();
@@ -268,7 +268,7 @@ fn publishing() {
 fn three_callers() {
     explore(3, || {
         // Without a registered reader there would be no grace period.
-        let reader = Reader::<Model>::register();
+        let reader = Reader::<Model>::register_in();
         let callers: Vec<_> = (0..2).map(|_| thread::spawn(Model::synchronize)).collect();
         Model::synchronize();
         callers.into_iter().for_each(|caller| caller.join().unwrap());
@@ -286,7 +286,7 @@ fn polling() {
 #[test]
 fn polling_past_sections() {
     explore(4, || {
-        let reader = Reader::<Model>::register();
+        let reader = Reader::<Model>::register_in();
         let updater = thread::spawn(|| (0..2).for_each(|_| SHELF.try_update()));
         section(&reader);
         section(&reader);
@@ -298,7 +298,7 @@ fn polling_past_sections() {
 #[test]
 fn polling_past_quiescent_states() {
     explore(4, || {
-        let mut reader = qsbr::Reader::<Model>::register();
+        let mut reader = qsbr::Reader::<Model>::register_in();
         let updater = thread::spawn(|| (0..2).for_each(|_| SHELF.try_update()));
         SHELF.read();
         reader.quiescent();
@@ -314,7 +314,7 @@ fn polling_past_quiescent_states() {
 #[test]
 fn scanning_past_a_quiescent_state() {
     explore(4, || {
-        let reader = qsbr::Reader::<Model>::register();
+        let reader = qsbr::Reader::<Model>::register_in();
         let updater = thread::spawn(|| {
             let grace = &Model::state().grace;
             let old = SHELF.unlink();

@@ -131,7 +131,7 @@ fn at_the_limit() {
 fn raising_the_limit() {
     explore_with_worker(1, || {
         Model::set_limit(Limit { callbacks: 1, policy: Policy::WaitForever, ..Limit::default() });
-        let reader = Reader::<Model>::register().detach();
+        let reader = Reader::<Model>::register_in().detach();
         let other = thread::spawn(move || {
             let reader = reader.attach();
             let guard = reader.read();

@@ -8,7 +8,7 @@
 //! ```
 //! use leeward::rcu::{Domain, Global, RcuCell, qsbr};
 //! let config = RcuCell::new(String::from("first"));
-//! let mut reader = qsbr::Reader::<Global>::register();
+//! let mut reader = qsbr::Reader::register();
 //! for _ in 0..3 {
 //!     let now = config.load(&reader);     // no fence, no store
 //!     assert_eq!(now, "first");
@@ -33,7 +33,7 @@ use crate::process::thread;
 /// ```
 /// use leeward::rcu::{Global, RcuCell, qsbr};
 /// let config = RcuCell::new(7);
-/// let mut reader = qsbr::Reader::<Global>::register();
+/// let mut reader = qsbr::Reader::register();
 /// let mut sum = 0;
 /// for _event in 0..3 {
 ///     sum += *config.load(&reader);
@@ -69,26 +69,23 @@ pub struct Reader<D: Domain = super::super::Global> {
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
-impl<D: Domain> Reader<D> {
-    /// Registers a reader of the calling thread, which is online at once: grace periods wait for it
-    /// from now on.
+impl Reader {
+    /// Registers a reader of the calling thread in [`Global`](super::super::Global), which is online at
+    /// once: grace periods wait for it from now on. [`register_in`](Self::register_in) registers one in any domain.
     ///
     /// # Panics
     /// If there is no memory for its slot; see [`try_register`](Self::try_register).
     #[track_caller]
     pub fn register() -> Self {
-        match Self::try_register() {
-            Ok(reader) => reader,
-            Err(error) => panic!("leeward: {error}"),
-        }
+        Self::register_in()
     }
 
-    /// Registers a reader of the calling thread, which is online at once, if there is memory for
-    /// its slot.
+    /// Registers a reader of the calling thread in [`Global`](super::super::Global), which is online at
+    /// once, if there is memory for its slot. Costs: [`try_register_in`](Self::try_register_in).
     ///
     /// ```
-    /// use leeward::rcu::{Global, qsbr::Reader};
-    /// let reader = Reader::<Global>::try_register().expect("no memory for another reader");
+    /// use leeward::rcu::qsbr::Reader;
+    /// let reader = Reader::try_register().expect("no memory for another reader");
     /// drop(reader);
     /// ```
     ///
@@ -96,6 +93,38 @@ impl<D: Domain> Reader<D> {
     /// [`NoMemory`].
     #[track_caller]
     pub fn try_register() -> Result<Self, NoMemory> {
+        Self::try_register_in()
+    }
+}
+
+impl<D: Domain> Reader<D> {
+    /// Registers a reader of the calling thread in the domain `D`, which is online at once: grace periods
+    /// wait for it from now on.
+    ///
+    /// # Panics
+    /// If there is no memory for its slot; see [`try_register_in`](Self::try_register_in).
+    #[track_caller]
+    pub fn register_in() -> Self {
+        match Self::try_register_in() {
+            Ok(reader) => reader,
+            Err(error) => panic!("leeward: {error}"),
+        }
+    }
+
+    /// Registers a reader of the calling thread in the domain `D`, which is online at once, if there is
+    /// memory for its slot.
+    ///
+    /// ```
+    /// use leeward::rcu::qsbr::Reader;
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let reader = Reader::<Routes>::try_register_in().expect("no memory for another reader");
+    /// drop(reader);
+    /// ```
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    #[track_caller]
+    pub fn try_register_in() -> Result<Self, NoMemory> {
         watch(D::state());
         let grace = &D::state().grace;
         let slot = grace.claim_fenced(thread::take_handle(), thread::number()).map_err(|_| {

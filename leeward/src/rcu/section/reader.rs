@@ -18,7 +18,7 @@ use crate::process::thread;
 /// ```
 /// use leeward::rcu::{Global, RcuCell, Reader};
 /// let config = RcuCell::new(7);
-/// let reader = Reader::<Global>::register();
+/// let reader = Reader::register();
 /// let guard = reader.read();
 /// assert_eq!(*config.load(&guard), 7);
 /// drop(guard);
@@ -37,23 +37,52 @@ pub struct Reader<D: Domain = super::super::Global> {
     domain: PhantomData<(*mut (), fn() -> D)>,
 }
 
-impl<D: Domain> Reader<D> {
-    /// Registers a reader of the calling thread.
+impl Reader {
+    /// Registers a reader of the calling thread in [`Global`](super::super::Global).
+    /// [`register_in`](Self::register_in) registers one in any domain.
     ///
     /// # Panics
     /// If there is no memory for its slot; see [`try_register`](Self::try_register).
+    #[track_caller]
     pub fn register() -> Self {
-        match Self::try_register() {
+        Self::register_in()
+    }
+
+    /// Registers a reader of the calling thread in [`Global`](super::super::Global), if there is
+    /// memory for its slot. Costs: [`try_register_in`](Self::try_register_in).
+    ///
+    /// ```
+    /// use leeward::rcu::Reader;
+    /// let reader = Reader::try_register().expect("no memory for another reader");
+    /// drop(reader);
+    /// ```
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    pub fn try_register() -> Result<Self, NoMemory> {
+        Self::try_register_in()
+    }
+}
+
+impl<D: Domain> Reader<D> {
+    /// Registers a reader of the calling thread in the domain `D`.
+    ///
+    /// # Panics
+    /// If there is no memory for its slot; see [`try_register_in`](Self::try_register_in).
+    #[track_caller]
+    pub fn register_in() -> Self {
+        match Self::try_register_in() {
             Ok(reader) => reader,
             Err(error) => panic!("leeward: {error}"),
         }
     }
 
-    /// Registers a reader of the calling thread, if there is memory for its slot.
+    /// Registers a reader of the calling thread in the domain `D`, if there is memory for its slot.
     ///
     /// ```
-    /// use leeward::rcu::{Global, Reader};
-    /// let reader = Reader::<Global>::try_register().expect("no memory for another reader");
+    /// use leeward::rcu::Reader;
+    /// leeward::rcu_domain! { struct Routes; }
+    /// let reader = Reader::<Routes>::try_register_in().expect("no memory for another reader");
     /// drop(reader.read());
     /// ```
     ///
@@ -63,7 +92,7 @@ impl<D: Domain> Reader<D> {
     ///
     /// # Errors
     /// [`NoMemory`].
-    pub fn try_register() -> Result<Self, NoMemory> {
+    pub fn try_register_in() -> Result<Self, NoMemory> {
         let slot = claim::<D>()?;
         Ok(Reader { slot, domain: PhantomData })
     }
@@ -112,7 +141,7 @@ impl<D: Domain> Drop for Reader<D> {
 /// ```
 /// use leeward::rcu::{Global, RcuCell, Reader};
 /// let config = RcuCell::new(7);
-/// let reader = Reader::<Global>::register().detach();
+/// let reader = Reader::register().detach();
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| {
 ///         let reader = reader.attach();

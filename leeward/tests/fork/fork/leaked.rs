@@ -32,9 +32,9 @@ fn what_a_guard_protects_whose_handle_was_leaked() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("what_a_guard_protects_whose_handle_was_leaked");
     thread::spawn(|| {
-        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register()));
+        let reader: &'static Reader<D> = Box::leak(Box::new(Reader::register_in()));
         std::mem::forget(reader.read());
-        std::mem::forget(qsbr::Reader::<Online>::register());
+        std::mem::forget(qsbr::Reader::<Online>::register_in());
     })
     .join()
     .unwrap();

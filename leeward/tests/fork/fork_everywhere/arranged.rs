@@ -19,7 +19,7 @@ leeward::rcu_domain! { struct D; }
 /// the process, in which little works now.
 fn defer_and_wait() {
     // Without a reader no heavy fence is needed.
-    let _reader = Reader::<D>::register();
+    let _reader = Reader::<D>::register_in();
     let fences = [libc::SYS_membarrier, libc::SYS_rt_tgsigqueueinfo, libc::SYS_sched_setaffinity];
     refuse(&fences.map(|number| Rule::new(number, When::Always, Action::Errno(libc::EPERM))));
     D::defer(|| {});

@@ -101,8 +101,8 @@ fn domain<D: Domain>() -> bool {
     let is_freed = *retired.synchronize() == 1 && D::poll_state(&cookie);
     let is_tried = D::try_defer(count).is_ok();
     let handles = || {
-        drop(Reader::<D>::register().detach().attach().read());
-        let mut online = qsbr::Reader::<D>::register();
+        drop(Reader::<D>::register_in().detach().attach().read());
+        let mut online = qsbr::Reader::<D>::register_in();
         online.quiescent();
         online.offline(D::synchronize);
         drop(online);

@@ -58,15 +58,15 @@ const fn of_a_lock(name: &'static str, functions: (fn(), fn(), fn())) -> Awaited
 }
 
 static MUTEX: Mutex = <Mutex>::new();
-static SHARED: Mutex<Shared> = Mutex::new();
-static PARKED: Mutex<Hosted<Parking>> = Mutex::new();
+static SHARED: Mutex<Shared> = Mutex::new_in();
+static PARKED: Mutex<Hosted<Parking>> = Mutex::new_in();
 static LIGHT: LightMutex = LightMutex::new();
 static WRITTEN: RwLock = <RwLock>::new();
 static READ: RwLock = <RwLock>::new();
 static UPGRADED: RwLock = <RwLock>::new();
 static BARRIER: Barrier = <Barrier>::new(2);
 static CONDVAR: raw::Condvar = <raw::Condvar>::new();
-static PLAIN: raw::Condvar<raw::Plain> = raw::Condvar::new();
+static PLAIN: raw::Condvar<raw::Plain> = raw::Condvar::new_in();
 static OF_CONDVAR: Mutex = <Mutex>::new();
 static OF_PLAIN: Mutex = <Mutex>::new();
 static ONCE: Once = <Once>::new();

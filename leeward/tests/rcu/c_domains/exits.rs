@@ -134,7 +134,7 @@ fn a_slot_that_a_handle_had() {
     let _alone = alone(&ALONE);
     let _dog = Watchdog::new("a slot of a handle");
     thread::spawn(|| {
-        let reader = Reader::<Memb>::register();
+        let reader = Reader::<Memb>::register_in();
         std::mem::forget(reader.read());
         std::mem::forget(reader.read());
         drop(reader);

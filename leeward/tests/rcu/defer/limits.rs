@@ -238,7 +238,7 @@ fn inside_a_section_they_are_exceeded_and_that_is_counted() {
         assert_eq!(D::stats().over_limit - before.over_limit, 7);
         drop(guard);
         D::barrier();
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         let guard = reader.read();
         (0..10).for_each(|_| D::defer(|| {}));
         assert_eq!(D::stats().over_limit - before.over_limit, 14);

@@ -197,7 +197,7 @@ fn raw_values_are_freed_by_their_own_function() {
         // SAFETY: no reader has it; and whichever thread frees it has it alone.
         unsafe { Retired::<_, D>::from_raw_in(value, free) }
     };
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let section = reader.read();
     retire(1).defer();
     assert!(retire(2).try_defer().is_ok());

@@ -11,14 +11,14 @@ fn synchronize_in_a_section() {
     drop(guard);
     D::synchronize();
 
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let guard = reader.read();
     assert_eq!(panic_of(D::synchronize), SYNCHRONIZE_INSIDE);
     drop(guard);
     D::synchronize();
     drop(reader);
 
-    let mut online = qsbr::Reader::<D>::register();
+    let mut online = qsbr::Reader::<D>::register_in();
     assert_eq!(panic_of(D::synchronize), SYNCHRONIZE_INSIDE);
     online.synchronize();
     let guard = D::read();
@@ -34,7 +34,7 @@ fn synchronize_in_a_section() {
 fn synchronize_in_a_section_while_another_leads() {
     domain!();
     let _dog = Watchdog::new("synchronize_in_a_section_while_another_leads");
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let guard = reader.read();
     let waiting = asleep::<D>();
     assert_eq!(panic_of(D::synchronize), SYNCHRONIZE_INSIDE);
@@ -50,7 +50,7 @@ fn a_caller_that_panics_leaves_the_domain_usable() {
     domain!();
     let _dog = Watchdog::new("a_caller_that_panics_leaves_the_domain_usable");
     for _ in 0..20 {
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         let guard = reader.read();
         let others: Vec<_> = (0..3).map(|_| synchronizing::<D>()).collect();
         assert_eq!(panic_of(D::synchronize), SYNCHRONIZE_INSIDE);
@@ -74,7 +74,7 @@ fn retired_in_a_section() {
 fn quiescent_in_a_section() {
     domain!();
     let _dog = Watchdog::new("quiescent_in_a_section");
-    let mut online = qsbr::Reader::<D>::register();
+    let mut online = qsbr::Reader::<D>::register_in();
     let guard = D::read();
     assert_eq!(panic_of(|| online.quiescent()), QUIESCENT_INSIDE);
     drop(guard);
@@ -92,7 +92,7 @@ fn barrier_in_a_section() {
     let guard = D::read();
     assert_eq!(panic_of(D::barrier), BARRIER_INSIDE);
     drop(guard);
-    let reader = Reader::<D>::register();
+    let reader = Reader::<D>::register_in();
     let guard = reader.read();
     assert_eq!(panic_of(D::barrier), BARRIER_INSIDE);
     drop(guard);
@@ -151,7 +151,7 @@ fn the_callers_place() {
             others(panic);
         }
     }));
-    let mut online = qsbr::Reader::<D>::register();
+    let mut online = qsbr::Reader::<D>::register_in();
     let guard = D::read();
     let cell = RcuCell::<_, D>::new_in(1);
     let refused = [

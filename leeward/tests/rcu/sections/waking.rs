@@ -34,13 +34,13 @@ fn by_every_way_of_leaving() {
     let _dog = Watchdog::new("by_every_way_of_leaving");
     D::set_stall_limit(Some(patience_of_a_stall()), Some(stalled));
     reader_leaves::<_, D>(|| D::read());
-    reader_leaves::<_, D>(|| Box::leak(Box::new(Reader::<D>::register())).read());
+    reader_leaves::<_, D>(|| Box::leak(Box::new(Reader::<D>::register_in())).read());
     reader_leaves::<_, D>(|| {
-        let reader = Reader::<D>::register();
+        let reader = Reader::<D>::register_in();
         std::mem::forget(reader.read());
         reader
     });
-    reader_leaves::<_, D>(|| qsbr::Reader::<D>::register());
+    reader_leaves::<_, D>(|| qsbr::Reader::<D>::register_in());
     struct Quiescent(qsbr::Reader<D>);
     impl Drop for Quiescent {
         fn drop(&mut self) {
@@ -49,14 +49,14 @@ fn by_every_way_of_leaving() {
             eventually("the grace period ends by a quiescent state", || D::stats().grace_periods > before);
         }
     }
-    reader_leaves::<_, D>(|| Quiescent(qsbr::Reader::register()));
+    reader_leaves::<_, D>(|| Quiescent(qsbr::Reader::register_in()));
     struct Offline(qsbr::Reader<D>);
     impl Drop for Offline {
         fn drop(&mut self) {
             self.0.offline(|| thread::sleep(GLANCE));
         }
     }
-    reader_leaves::<_, D>(|| Offline(qsbr::Reader::register()));
+    reader_leaves::<_, D>(|| Offline(qsbr::Reader::register_in()));
     struct Refreshed(Guard<'static, D>);
     impl Drop for Refreshed {
         fn drop(&mut self) {

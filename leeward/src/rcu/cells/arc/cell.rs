@@ -138,9 +138,19 @@ fn always<T>(value: Option<T>) -> T {
     }
 }
 
-impl<T, D: Domain> From<Arc<T>> for ArcCell<T, D> {
+/// Makes a cell of [`Global`](crate::rcu::Global); [`new_in`](Self::new_in) makes one of any domain.
+impl<T> From<Arc<T>> for ArcCell<T> {
     fn from(value: Arc<T>) -> Self {
         Self::new_in(value)
+    }
+}
+
+impl<T: Default> ArcCell<T> {
+    /// Makes a cell of [`Global`](crate::rcu::Global) that holds the type's default value. The trait's
+    /// `default` makes one of any domain that the type names; this one is called where it names none.
+    #[allow(clippy::should_implement_trait)]
+    pub fn default() -> Self {
+        Self::new_in(Arc::default())
     }
 }
 

@@ -279,9 +279,27 @@ impl<T, D: Domain> Drop for ArcOption<T, D> {
     }
 }
 
-impl<T, D: Domain> From<Option<Arc<T>>> for ArcOption<T, D> {
-    fn from(value: Option<Arc<T>>) -> Self {
+impl<T, D: Domain> ArcOption<T, D> {
+    /// Makes a cell of the domain `D` that holds `value`, or nothing. `from` makes one of
+    /// [`Global`](crate::rcu::Global).
+    pub fn from_in(value: Option<Arc<T>>) -> Self {
         ArcOption { value: AtomicPtr::new(into_raw(value)), owns: PhantomData }
+    }
+}
+
+/// Makes a cell of [`Global`](crate::rcu::Global); [`from_in`](Self::from_in) makes one of any domain.
+impl<T> From<Option<Arc<T>>> for ArcOption<T> {
+    fn from(value: Option<Arc<T>>) -> Self {
+        Self::from_in(value)
+    }
+}
+
+impl<T> ArcOption<T> {
+    /// Makes an empty cell of [`Global`](crate::rcu::Global). The trait's `default` makes one of any domain
+    /// that the type names; this one is called where it names none.
+    #[allow(clippy::should_implement_trait)]
+    pub fn default() -> Self {
+        Self::none_in()
     }
 }
 

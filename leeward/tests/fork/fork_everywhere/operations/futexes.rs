@@ -35,7 +35,7 @@ operations! {
 
 static FIRST: AtomicU32 = AtomicU32::new(0);
 static SECOND: AtomicU32 = AtomicU32::new(0);
-static PARKED: raw::Mutex<Parked> = raw::Mutex::new();
+static PARKED: raw::Mutex<Parked> = raw::Mutex::new_in();
 
 fn wait<F: Futex>() {
     F::wait(&FIRST, 0, Timeout::after::<F>(Duration::from_micros(100)));

@@ -14,11 +14,11 @@ operations! {
     read: || drop(D::read());
     refresh: || D::read().refresh();
     register: || D::register().unwrap();
-    handle: || drop(Reader::<D>::register().read());
-    detached_handle: || drop(Reader::<D>::register().detach().attach());
-    quiescent: || qsbr::Reader::<D>::register().quiescent();
-    offline: || qsbr::Reader::<D>::register().offline(|| ());
-    synchronize_online: || qsbr::Reader::<D>::register().synchronize();
+    handle: || drop(Reader::<D>::register_in().read());
+    detached_handle: || drop(Reader::<D>::register_in().detach().attach());
+    quiescent: || qsbr::Reader::<D>::register_in().quiescent();
+    offline: || qsbr::Reader::<D>::register_in().offline(|| ());
+    synchronize_online: || qsbr::Reader::<D>::register_in().synchronize();
     synchronize: D::synchronize;
     synchronize_behind_a_reader: D::synchronize => beside(reads_until_it_sleeps);
     poll: poll;
@@ -73,7 +73,7 @@ operations! {
     };
     end_of_a_reader: || drop(D::read()) => until_the_thread_ends();
     end_of_an_owner: || {
-        thread_local! { static OWNED: Reader<D> = Reader::register(); }
+        thread_local! { static OWNED: Reader<D> = Reader::register_in(); }
         OWNED.with(|reader| drop(reader.read()));
     } => until_the_thread_ends();
 }
