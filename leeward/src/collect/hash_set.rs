@@ -1,13 +1,12 @@
 //! A set: a map without values. Concurrent, under RCU: [`HashSet`].
 
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::iter::FusedIterator;
 use std::hash::RandomState;
 
-use super::TryReserveError;
 use super::hash_map::{self, HashMap, Keys, Retired};
+use super::{Equivalent, TryReserveError};
 use crate::rcu::{Domain, Global, Protects};
 
 /// A concurrent hash set under RCU: a [`HashMap`] without values, which says how it works, what it
@@ -99,14 +98,26 @@ impl<T, S, D: Domain> HashSet<T, S, D> {
         self.map.keys(guard)
     }
 
-    /// Removes all values for which `keep` returns false; as [`HashMap::retain`].
-    pub fn retain(&self, mut keep: impl FnMut(&T) -> bool) {
-        self.map.retain(|value, ()| keep(value));
+    /// Removes all values for which `keep` returns false, and returns how many; as [`HashMap::retain`].
+    pub fn retain(&self, mut keep: impl FnMut(&T) -> bool) -> usize {
+        self.map.retain(|value, ()| keep(value))
     }
 
     /// Removes all values that are there throughout the call.
     pub fn clear(&self) {
         self.map.clear();
+    }
+
+    /// Opens a section, and returns it together with the set. What is looked up lives as long as it.
+    ///
+    /// ```
+    /// let set = leeward::collect::HashSet::from(["a"]);
+    /// let pinned = set.pin();
+    /// assert_eq!((pinned.get("a"), pinned.get("b")), (Some(&"a"), None));
+    /// ```
+    #[inline]
+    pub fn pin(&self) -> Pinned<'_, T, S, D> {
+        Pinned(self.map.pin())
     }
 }
 
@@ -116,8 +127,7 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
     #[inline]
     pub fn contains<Q>(&self, value: &Q) -> bool
     where
-        T: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<T> + ?Sized,
     {
         self.map.contains_key(value)
     }
@@ -126,8 +136,7 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
     #[inline]
     pub fn get<'g, Q>(&'g self, value: &Q, guard: &'g impl Protects<D>) -> Option<&'g T>
     where
-        T: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<T> + ?Sized,
     {
         self.map.get_key_value(value, guard).map(|(value, ())| value)
     }
@@ -141,6 +150,42 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
         self.map.try_insert(value, (), &D::read()).is_ok()
     }
 
+    /// Returns the value as the set has it, which is added if the set does not have it: for values that are
+    /// to be stored once and shared.
+    ///
+    /// ```
+    /// use leeward::{collect::HashSet, rcu};
+    /// let (names, guard) = (HashSet::new(), rcu::read());
+    /// let first = names.get_or_insert(String::from("a"), &guard);
+    /// assert!(std::ptr::eq(first, names.get_or_insert(String::from("a"), &guard)));
+    /// ```
+    pub fn get_or_insert<'g>(&'g self, value: T, guard: &'g impl Protects<D>) -> &'g T {
+        self.map.get_or_insert_entry(value, || (), guard).0
+    }
+
+    /// Returns the value that is equal to `value`, or else the one that `make` makes of it, which is added.
+    /// `make` is called at most once; it must make an equal value, with the same hash.
+    ///
+    /// ```
+    /// use leeward::{collect::HashSet, rcu};
+    /// let (names, guard) = (HashSet::<String>::new(), rcu::read());
+    /// let first = names.get_or_insert_with("a", |name| name.into(), &guard);
+    /// assert!(std::ptr::eq(first, names.get_or_insert_with("a", |_| unreachable!(), &guard)));
+    /// ```
+    pub fn get_or_insert_with<'g, Q>(
+        &'g self,
+        value: &Q,
+        make: impl FnOnce(&Q) -> T,
+        guard: &'g impl Protects<D>,
+    ) -> &'g T
+    where
+        Q: Hash + Equivalent<T> + ?Sized,
+    {
+        let hash = self.map.hasher().hash_one(value);
+        let is_equal = |there: &T| value.equivalent(there);
+        self.map.get_or_insert_by_hash(hash, is_equal, || (make(value), ()), guard).0
+    }
+
     /// Adds a value, in the place of an equal one, which is returned.
     pub fn replace(&self, value: T) -> Option<Retired<'_, T, (), S, D>> {
         self.map.insert(value, ())
@@ -149,8 +194,7 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
     /// Removes a value, which is left to the set. Returns true if the set had it.
     pub fn remove<Q>(&self, value: &Q) -> bool
     where
-        T: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<T> + ?Sized,
     {
         self.take(value).is_some()
     }
@@ -164,10 +208,83 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
     /// ```
     pub fn take<Q>(&self, value: &Q) -> Option<Retired<'_, T, (), S, D>>
     where
-        T: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<T> + ?Sized,
     {
         self.map.remove(value)
+    }
+}
+
+/// A set and an open section, as [`HashSet::pin`] returns them. It belongs to its thread. Values that
+/// writers take out are not freed before it is dropped.
+pub struct Pinned<'s, T, S, D: Domain>(hash_map::Pinned<'s, T, (), S, D>);
+
+impl<T, S, D: Domain> Pinned<'_, T, S, D> {
+    /// Does what [`HashSet::len`] does, in this section.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Does what [`HashSet::is_empty`] does, in this section.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does what [`HashSet::iter`] does, in this section.
+    pub fn iter(&self) -> Keys<'_, T, ()> {
+        self.0.keys()
+    }
+}
+
+impl<T: Eq + Hash, S: BuildHasher, D: Domain> Pinned<'_, T, S, D> {
+    /// Does what [`HashSet::contains`] does, in this section.
+    #[inline]
+    pub fn contains<Q>(&self, value: &Q) -> bool
+    where
+        Q: Hash + Equivalent<T> + ?Sized,
+    {
+        self.get(value).is_some()
+    }
+
+    /// Does what [`HashSet::get`] does, in this section.
+    #[inline]
+    pub fn get<Q>(&self, value: &Q) -> Option<&T>
+    where
+        Q: Hash + Equivalent<T> + ?Sized,
+    {
+        self.0.get_key_value(value).map(|(value, ())| value)
+    }
+
+    /// Does what [`HashSet::insert`] does, in this section.
+    pub fn insert(&self, value: T) -> bool {
+        self.0.try_insert(value, ()).is_ok()
+    }
+
+    /// Does what [`HashSet::get_or_insert`] does, in this section.
+    pub fn get_or_insert(&self, value: T) -> &T {
+        self.0.map().get_or_insert_entry(value, || (), self.0.guard()).0
+    }
+
+    /// Does what [`HashSet::remove`] does, in this section.
+    pub fn remove<Q>(&self, value: &Q) -> bool
+    where
+        Q: Hash + Equivalent<T> + ?Sized,
+    {
+        self.0.remove(value).is_some()
+    }
+}
+
+impl<'p, T, S, D: Domain> IntoIterator for &'p Pinned<'_, T, S, D> {
+    type Item = &'p T;
+    type IntoIter = Keys<'p, T, ()>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: fmt::Debug, S, D: Domain> fmt::Debug for Pinned<'_, T, S, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self).finish()
     }
 }
 
@@ -209,6 +326,12 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> Extend<T> for &HashSet<T, S, D> {
         for value in values {
             self.insert(value);
         }
+    }
+}
+
+impl<'a, T: Copy + Eq + Hash, S: BuildHasher, D: Domain> Extend<&'a T> for HashSet<T, S, D> {
+    fn extend<I: IntoIterator<Item = &'a T>>(&mut self, values: I) {
+        self.extend(values.into_iter().copied());
     }
 }
 

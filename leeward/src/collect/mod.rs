@@ -36,6 +36,8 @@ mod backend;
 #[cfg(leeward_loom)]
 #[path = "backend/model.rs"]
 mod backend;
+#[cfg(feature = "std")]
+mod equivalent;
 #[cfg(any(feature = "std", leeward_loom))]
 mod error;
 mod fork_lock;
@@ -61,6 +63,8 @@ pub mod stack;
 mod table;
 mod try_pop;
 
+#[cfg(feature = "std")]
+pub use equivalent::Equivalent;
 #[cfg(any(feature = "std", leeward_loom))]
 pub use error::TryReserveError;
 #[cfg(feature = "std")]

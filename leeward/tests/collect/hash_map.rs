@@ -1,6 +1,8 @@
 //! `collect::HashMap`: what each call does, beside the standard library's map; growing and
 //! shrinking beside readers; values of every kind; what is freed, and when (`hash_map/frees.rs`).
 
+#[path = "hash_map/by_hash.rs"]
+mod by_hash;
 #[path = "hash_map/frees.rs"]
 mod frees;
 #[path = "../common/sequences.rs"]

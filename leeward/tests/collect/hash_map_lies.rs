@@ -9,7 +9,7 @@ mod cases;
 mod common;
 
 use std::cell::Cell;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -188,7 +188,7 @@ fn check_all(map: &Map, alive: &Arc<AtomicUsize>) {
 /// A call with the lying key.
 type Call = fn(&mut Map, &Arc<AtomicUsize>);
 
-const CALLS: [(&str, Call); 15] = [
+const CALLS: [(&str, Call); 16] = [
     ("insert", |map, alive| drop(map.insert(Key(LIAR), Value::new(alive, LIAR)))),
     ("try_insert", |map, alive| drop(map.pin().try_insert(Key(LIAR), Value::new(alive, LIAR)))),
     ("get_or_insert_with", |map, alive| {
@@ -207,6 +207,15 @@ const CALLS: [(&str, Call); 15] = [
     }),
     ("remove", |map, _| drop(map.remove(&Key(LIAR)))),
     ("remove_if", |map, _| drop(map.remove_if(&Key(LIAR), |_, value| value.number() == LIAR))),
+    ("by hash", |map, alive| {
+        // Its hash is asked for once, and compared is what lies.
+        let (hash, guard) = (map.hasher().hash_one(Key(LIAR)), Own::read());
+        let make = || (Key(LIAR), Value::new(alive, LIAR));
+        let there = map.get_or_insert_by_hash(hash, |key| *key == Key(LIAR), make, &guard).1.number();
+        let found = map.get_by_hash(hash, |key| *key == Key(LIAR), &guard).map(|(_, value)| value.number());
+        assert!(there == LIAR && found.is_none_or(|number| number == LIAR));
+        drop(map.remove_by_hash(hash, |key| *key == Key(LIAR)));
+    }),
     ("get", |map, _| {
         let found = map.pin().get(&Key(LIAR)).map(Value::number);
         assert!(found.is_none_or(|number| number == LIAR));
@@ -220,7 +229,7 @@ const CALLS: [(&str, Call); 15] = [
         let copy = map.clone();
         check(&copy, alive, 0..HONEST);
     }),
-    ("retain", |map, _| map.retain(|key, _| key.0 != LIAR)),
+    ("retain", |map, _| _ = map.retain(|key, _| key.0 != LIAR)),
     ("into_iter", |map, _| {
         let (entries, length) = (std::mem::take(map), map.len());
         map.extend(entries);
@@ -292,6 +301,7 @@ each_call! {
     compute_that_removes: "compute: remove",
     remove: "remove",
     remove_if: "remove_if",
+    by_hash: "by hash",
     get: "get",
     get_mut: "get_mut",
     extend: "extend",

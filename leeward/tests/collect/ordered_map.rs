@@ -300,3 +300,51 @@ fn a_range_that_begins_after_its_end_panics() {
 fn a_range_between_a_key_and_itself_panics() {
     OrderedMap::<u8, u8>::new().range((Excluded(1), Excluded(1)), &rcu::read());
 }
+
+#[test]
+fn an_entry_is_removed_if_it_is_what_was_meant() {
+    for map in [OrderedMap::new(), OrderedMap::with_copied_keys(), OrderedMap::with_copied_entries()] {
+        let mut map: OrderedMap<u32, u32> = map;
+        map.extend(&std::collections::BTreeMap::from_iter((0..500).map(|key| (key, key))));
+        let mut asked = Vec::new();
+        for key in 0..600 {
+            let removed = map.remove_if(&key, |key, value| {
+                asked.push(*key);
+                assert_eq!(key, value);
+                value % 3 == 0
+            });
+            assert_eq!(removed.map(|old| *old), (key < 500 && key % 3 == 0).then_some(key));
+        }
+        assert!(asked.into_iter().eq(0..500));
+        assert_eq!(map.len(), 333);
+    }
+}
+
+/// Each takes its turn: no count is lost between the look and the removal.
+#[test]
+fn removals_by_condition_race_with_updates() {
+    let map = OrderedMap::new();
+    let inserted = std::thread::scope(|scope| {
+        let counts: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut removed = 0_u64;
+                    for round in 0..3000_u64 {
+                        if map.update(7, |count| count + 1).is_none() {
+                            _ = map.try_insert(7, 1);
+                        }
+                        if round % 3 == 0 {
+                            removed += map.remove_if(&7, |_, count| count % 2 == 0).map_or(0, |old| {
+                                assert_eq!(*old % 2, 0, "what is removed is what was looked at");
+                                1
+                            });
+                        }
+                    }
+                    removed
+                })
+            })
+            .collect();
+        counts.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>()
+    });
+    assert!(inserted <= 2000 && map.len() <= 1);
+}

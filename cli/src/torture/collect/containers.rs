@@ -147,10 +147,12 @@ impl<D: Domain> Containers<D> {
                     self.map.reclaim();
                     self.list.reclaim();
                 }
-                _ => self.map.retain(|other, value| {
-                    value.check(*other);
-                    *other != key
-                }),
+                _ => {
+                    self.map.retain(|other, value| {
+                        value.check(*other);
+                        *other != key
+                    });
+                }
             }
         }
     }

@@ -54,17 +54,19 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
         Values(self.iter(guard))
     }
 
-    /// Removes all entries for which `keep` returns false, and leaves them to the map.
+    /// Removes all entries for which `keep` returns false, leaves them to the map, and returns how many they
+    /// were.
     ///
     /// `keep` is called with no lock held. An entry that another thread replaces meanwhile stays.
     ///
     /// ```
     /// let map = leeward::collect::HashMap::from([("a", 1), ("b", 2)]);
-    /// map.retain(|_, value| *value > 1);
+    /// assert_eq!(map.retain(|_, value| *value > 1), 1);
     /// assert_eq!(map.len(), 1);
     /// ```
-    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) -> usize {
         let _guard = D::read();
+        let mut removed = 0;
         // SAFETY: a section is open.
         let mut walk = unsafe { self.table.walk() };
         while let Some(node) = walk.next() {
@@ -74,13 +76,15 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
             if !keep(&entry.key, &entry.value) && unsafe { self.try_remove(node) } {
                 // SAFETY: taken out by this thread.
                 unsafe { self.retire_entry(node) };
+                removed += 1;
             }
         }
+        removed
     }
 
     /// Removes all entries that are there throughout the call, and leaves them to the map.
     pub fn clear(&self) {
-        self.retain(|_, _| false);
+        _ = self.retain(|_, _| false);
     }
 }
 

@@ -1,6 +1,8 @@
 //! A concurrent hash map whose readers take no lock, in no state of the map: under RCU, with
 //! entries that are never moved.
 
+mod builder;
+mod by_hash;
 mod decision;
 mod entry;
 mod iter;
@@ -17,6 +19,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use std::hash::RandomState;
 
+pub use builder::Builder;
 pub use iter::{Iter, Keys, Values};
 pub use owned::{IntoIter, IterMut};
 pub use pinned::Pinned;

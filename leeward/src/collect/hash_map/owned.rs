@@ -1,7 +1,6 @@
 //! What the map's only owner does: changing values in place, and taking the map apart.
 
 use alloc::vec::{self, Vec};
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::iter::FusedIterator;
@@ -9,6 +8,7 @@ use core::marker::PhantomData;
 use core::mem;
 use core::ptr::NonNull;
 
+use super::super::Equivalent;
 use super::super::table::{RawTable, Walk};
 use super::HashMap;
 use super::entry::{self, HashEntry};
@@ -50,11 +50,10 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// ```
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         // SAFETY: no other thread has the map, so nothing is freed.
-        let found = unsafe { self.table.find(self.hash(key), |entry| entry.key.borrow() == key) }?;
+        let found = unsafe { self.table.find(self.hash(key), |entry| key.equivalent(&entry.key)) }?;
         // SAFETY: in the map, which is borrowed for as long as the reference.
         Some(unsafe { &mut (*found.as_ptr()).value })
     }

@@ -1,9 +1,9 @@
 //! A map with a guard: look-ups without a second argument.
 
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
+use super::super::Equivalent;
 use super::HashMap;
 use super::iter::{Iter, Keys, Values};
 use super::retired::Retired;
@@ -39,6 +39,11 @@ impl<'m, K, V, S, D: Domain> Pinned<'m, K, V, S, D> {
         self.map
     }
 
+    /// Returns the section.
+    pub(in crate::collect) fn guard(&self) -> &Guard<'static, D> {
+        &self.guard
+    }
+
     /// Does what [`HashMap::len`] does, in this section.
     pub fn len(&self) -> usize {
         self.map.len()
@@ -65,8 +70,8 @@ impl<'m, K, V, S, D: Domain> Pinned<'m, K, V, S, D> {
     }
 
     /// Does what [`HashMap::retain`] does, in this section.
-    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
-        self.map.retain(keep);
+    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) -> usize {
+        self.map.retain(keep)
     }
 
     /// Does what [`HashMap::clear`] does, in this section.
@@ -80,8 +85,7 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.get(key, &self.guard)
     }
@@ -90,8 +94,7 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     #[inline]
     pub fn get_key_value<Q>(&self, key: &Q) -> Option<(&K, &V)>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.get_key_value(key, &self.guard)
     }
@@ -100,8 +103,7 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     #[inline]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.get(key).is_some()
     }
@@ -119,6 +121,32 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     /// Does what [`HashMap::get_or_insert_with`] does, in this section.
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> &V {
         self.map.get_or_insert_with(key, make, &self.guard)
+    }
+
+    /// Does what [`HashMap::try_insert_with`] does, in this section.
+    pub fn try_insert_with(&self, key: K, make: impl FnOnce() -> V) -> Result<&V, &V> {
+        self.map.try_insert_with(key, make, &self.guard)
+    }
+
+    /// Does what [`HashMap::get_by_hash`] does, in this section.
+    #[inline]
+    pub fn get_by_hash(&self, hash: u64, is_equal: impl FnMut(&K) -> bool) -> Option<(&K, &V)> {
+        self.map.get_by_hash(hash, is_equal, &self.guard)
+    }
+
+    /// Does what [`HashMap::get_or_insert_by_hash`] does, in this section.
+    pub fn get_or_insert_by_hash(
+        &self,
+        hash: u64,
+        is_equal: impl FnMut(&K) -> bool,
+        make: impl FnOnce() -> (K, V),
+    ) -> (&K, &V) {
+        self.map.get_or_insert_by_hash(hash, is_equal, make, &self.guard)
+    }
+
+    /// Does what [`HashMap::remove_by_hash`] does, in this section.
+    pub fn remove_by_hash(&self, hash: u64, is_equal: impl FnMut(&K) -> bool) -> Option<Retired<'m, K, V, S, D>> {
+        self.map.remove_by_hash(hash, is_equal)
     }
 
     /// Does what [`HashMap::get_or_insert`] does, in this section.
@@ -157,8 +185,7 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     /// Does what [`HashMap::remove`] does, in this section.
     pub fn remove<Q>(&self, key: &Q) -> Option<Retired<'m, K, V, S, D>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.remove(key)
     }
@@ -167,10 +194,28 @@ impl<'m, K: Eq + Hash, V, S: BuildHasher, D: Domain> Pinned<'m, K, V, S, D> {
     #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'m, K, V, S, D>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.remove_if(key, decide)
+    }
+}
+
+/// Walks through the entries, as [`iter`](Pinned::iter) does.
+///
+/// ```
+/// let map = leeward::collect::HashMap::from([("a", 1), ("b", 2)]);
+/// let mut sum = 0;
+/// for (_, value) in &map.pin() {
+///     sum += value;
+/// }
+/// assert_eq!(sum, 3);
+/// ```
+impl<'p, K, V, S, D: Domain> IntoIterator for &'p Pinned<'_, K, V, S, D> {
+    type Item = (&'p K, &'p V);
+    type IntoIter = Iter<'p, K, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Looking keys up.
 
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
+use super::super::Equivalent;
 use super::HashMap;
 use super::entry::HashEntry;
 use crate::rcu::{Domain, Protects};
@@ -30,8 +30,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     #[inline]
     pub fn get<'g, Q>(&'g self, key: &Q, guard: &'g impl Protects<D>) -> Option<&'g V>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.find(key, guard).map(|entry| &entry.value)
     }
@@ -40,8 +39,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     #[inline]
     pub fn get_key_value<'g, Q>(&'g self, key: &Q, guard: &'g impl Protects<D>) -> Option<(&'g K, &'g V)>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.find(key, guard).map(|entry| (&entry.key, &entry.value))
     }
@@ -51,8 +49,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     #[inline]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.find(key, &D::read()).is_some()
     }
@@ -61,8 +58,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     #[inline(always)]
     fn find<'g, Q>(&'g self, key: &Q, guard: &'g impl Protects<D>) -> Option<&'g HashEntry<K, V>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.find_hashed(self.hash(key), key, guard)
     }
@@ -76,12 +72,11 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
         guard: &'g impl Protects<D>,
     ) -> Option<&'g HashEntry<K, V>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let _ = guard;
         // SAFETY: the guard's section keeps what is found alive for as long as it is borrowed.
-        let entry = unsafe { self.table.find(hash, |entry| entry.key.borrow() == key) };
+        let entry = unsafe { self.table.find(hash, |entry| key.equivalent(&entry.key)) };
         // SAFETY: as above.
         entry.map(|entry| unsafe { entry.as_ref() })
     }

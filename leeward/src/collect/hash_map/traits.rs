@@ -52,6 +52,12 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> Extend<(K, V)> for &HashMap<K, 
     }
 }
 
+impl<'a, K: Copy + Eq + Hash, V: Copy, S: BuildHasher, D: Domain> Extend<(&'a K, &'a V)> for HashMap<K, V, S, D> {
+    fn extend<T: IntoIterator<Item = (&'a K, &'a V)>>(&mut self, pairs: T) {
+        self.extend(pairs.into_iter().map(|(key, value)| (*key, *value)));
+    }
+}
+
 impl<K: Eq + Hash, V, S: BuildHasher + Default, D: Domain> FromIterator<(K, V)> for HashMap<K, V, S, D> {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
         let pairs = pairs.into_iter();

@@ -4,11 +4,11 @@
 //! answers differently each time costs the entry that it hashed, and no other.
 
 use alloc::alloc::{Layout, handle_alloc_error};
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::ptr::NonNull;
 
+use super::super::Equivalent;
 use super::super::table::{Insertion, Seen, TableNode};
 use super::HashMap;
 use super::decision::{Decision, note_write};
@@ -94,15 +94,54 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// assert_eq!(map.get_or_insert_with("a", || unreachable!(), &guard), &1);
     /// ```
     pub fn get_or_insert_with<'g>(&'g self, key: K, make: impl FnOnce() -> V, guard: &'g impl Protects<D>) -> &'g V {
+        self.get_or_insert_entry(key, make, guard).1
+    }
+
+    /// Sets the value of a key that the map does not have to what `make` makes, and returns it; as
+    /// [`get_or_insert_with`](Self::get_or_insert_with) otherwise.
+    ///
+    /// ```
+    /// use leeward::{collect::HashMap, rcu};
+    /// let (map, guard) = (HashMap::new(), rcu::read());
+    /// assert_eq!(map.try_insert_with("a", || 1, &guard), Ok(&1));
+    /// assert_eq!(map.try_insert_with("a", || unreachable!(), &guard), Err(&1));
+    /// ```
+    ///
+    /// # Errors
+    /// The value that the map has, if it has the key.
+    pub fn try_insert_with<'g>(
+        &'g self,
+        key: K,
+        make: impl FnOnce() -> V,
+        guard: &'g impl Protects<D>,
+    ) -> Result<&'g V, &'g V> {
+        self.insert_made(key, make, guard).map(|new| &new.value).map_err(|there| &there.value)
+    }
+
+    /// Does what `get_or_insert_with` does, and returns the key as the map has it, too.
+    pub(in crate::collect) fn get_or_insert_entry<'g>(
+        &'g self,
+        key: K,
+        make: impl FnOnce() -> V,
+        guard: &'g impl Protects<D>,
+    ) -> (&'g K, &'g V) {
+        let entry = self.insert_made(key, make, guard).unwrap_or_else(|there| there);
+        (&entry.key, &entry.value)
+    }
+
+    /// Inserts a key with what `make` makes, or returns the entry that the map has as an error.
+    fn insert_made<'g>(
+        &'g self,
+        key: K,
+        make: impl FnOnce() -> V,
+        guard: &'g impl Protects<D>,
+    ) -> Result<&'g HashEntry<K, V>, &'g HashEntry<K, V>> {
         let hash = self.hash(&key);
         if let Some(there) = self.find_hashed(hash, &key, guard) {
-            return &there.value;
+            return Err(there);
         }
         let new = Unlinked::new(&self.entries, hash, key, make());
-        match self.link_new(new, guard) {
-            Ok(new) => &new.value,
-            Err((there, _)) => &there.value,
-        }
+        self.link_new(new, guard).map_err(|(there, _)| there)
     }
 
     /// Returns the value of a key, which is set to `value` if the map does not have the key; as
@@ -121,8 +160,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// ```
     pub fn remove<Q>(&self, key: &Q) -> Option<Retired<'_, K, V, S, D>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.remove_with(key, |_, _, _| true)
     }
@@ -142,8 +180,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, mut decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let mut decision = None;
         self.remove_with(key, |hash, key, value| {
@@ -154,14 +191,13 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     /// Removes a key if `decide`, which is given its hash as well, returns true.
     fn remove_with<Q>(&self, key: &Q, mut decide: impl FnMut(u64, &K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
     where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let _guard = D::read();
         let hash = self.hash(key);
         loop {
             // SAFETY: a section is open.
-            let found = unsafe { self.table.find(hash, |entry| entry.key.borrow() == key) }?;
+            let found = unsafe { self.table.find(hash, |entry| key.equivalent(&entry.key)) }?;
             // SAFETY: as above.
             let entry = unsafe { found.as_ref() };
             if !decide(hash, &entry.key, &entry.value) {

@@ -231,6 +231,25 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         self.take_at::<S>(Self::to::<S, Q>(key), |leaf| leaf.find(key).ok(), reserves)
     }
 
+    /// Takes an entry out for which `decide` returns true; returns it.
+    ///
+    /// # Errors
+    /// If there is no memory: the entry is there still.
+    pub(super) fn take_if<S: Store<K, V>, Q: Ord + ?Sized>(
+        &self,
+        key: &Q,
+        mut decide: impl FnMut(&K, &V) -> bool,
+    ) -> Result<Option<Removed<K, V>>, NoMemory>
+    where
+        K: Borrow<Q>,
+    {
+        let find = |leaf: &Leaf<K, V, S>| {
+            let index = leaf.find(key).ok()?;
+            decide(leaf.key(index), leaf.value(index)).then_some(index)
+        };
+        self.take_at::<S>(Self::to::<S, Q>(key), find, false)
+    }
+
     /// Takes the entry at one end out; returns it. `reserves`: as in `put`.
     ///
     /// # Errors
@@ -253,7 +272,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     fn take_at<S: Store<K, V>>(
         &self,
         go: impl Fn(NonNull<TreeNode>) -> Path,
-        find: impl Fn(&Leaf<K, V, S>) -> Option<usize>,
+        mut find: impl FnMut(&Leaf<K, V, S>) -> Option<usize>,
         reserves: bool,
     ) -> Result<Option<Removed<K, V>>, NoMemory> {
         loop {

@@ -33,6 +33,12 @@ impl<K: Ord, V, D: Domain> Extend<(K, V)> for OrderedMap<K, V, D> {
     }
 }
 
+impl<'a, K: Copy + Ord, V: Copy, D: Domain> Extend<(&'a K, &'a V)> for OrderedMap<K, V, D> {
+    fn extend<I: IntoIterator<Item = (&'a K, &'a V)>>(&mut self, entries: I) {
+        self.extend(entries.into_iter().map(|(key, value)| (*key, *value)));
+    }
+}
+
 /// Adds entries to a map that is shared.
 impl<K: Ord, V, D: Domain> Extend<(K, V)> for &OrderedMap<K, V, D> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {

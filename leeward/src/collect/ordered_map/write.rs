@@ -76,6 +76,28 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         self.retired(removed.unwrap_or_else(|_| no_memory()))
     }
 
+    /// Takes an entry out if `decide` returns true, and returns it. No other writer changes the value in
+    /// between: if one does, `decide` is called again, with no lock held.
+    ///
+    /// ```
+    /// use leeward::collect::OrderedMap;
+    /// let leases = OrderedMap::from([("a", 3), ("b", 9)]);
+    /// assert!(leases.remove_if("b", |_, until| *until < 5).is_none());
+    /// assert_eq!(*leases.remove_if("a", |_, until| *until < 5).unwrap(), 3);
+    /// ```
+    ///
+    /// # Cost
+    /// As [`insert`](Self::insert), if it removes; else as a look-up. A `decide` that itself changes this
+    /// key each time is called without end.
+    pub fn remove_if<Q>(&self, key: &Q, decide: impl FnMut(&K, &V) -> bool) -> Option<Retired<'_, K, V, D>>
+    where
+        K: Borrow<Q>,
+        Q: Ord + ?Sized,
+    {
+        let removed = with_store!(self.layout, K, V, S => self.take_if::<S, Q>(key, decide));
+        self.retired(removed.unwrap_or_else(|_| no_memory()))
+    }
+
     /// Takes the first entry out, and returns it.
     pub fn pop_first(&self) -> Option<Retired<'_, K, V, D>> {
         let removed = with_store!(self.layout, K, V, S => self.take_end::<S>(Side::First, false));

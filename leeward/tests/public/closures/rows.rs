@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -75,6 +76,23 @@ rows! { HASH_MAP of Map, Map::from_iter((0..20).map(|key| (key, Value::default()
         let guard = rcu::read();
         map.get_or_insert_with(1, || made(closure), &guard);
     };
+    "collect::HashMap::try_insert_with", Returns, |map, closure| {
+        drop(map.remove(&1));
+        map.try_insert_with(1, || made(closure), &rcu::read()).is_ok()
+    };
+    "collect::HashMap::get_by_hash", Returns, |map, closure| {
+        map.get_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure), &rcu::read()).is_some()
+    };
+    "collect::HashMap::get_or_insert_by_hash", Returns, |map, closure| {
+        drop(map.remove(&1));
+        let (hash, guard) = (map.hasher().hash_one(1_u32), rcu::read());
+        map.get_or_insert_by_hash(hash, |key| *key == 1, || (1, made(closure)), &guard);
+        map.get_or_insert_by_hash(hash, |_| yes(closure), || (1, made(closure)), &guard);
+    };
+    "collect::HashMap::remove_by_hash", Returns, |map, closure| {
+        drop(map.insert(1, Value::default()));
+        map.remove_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure))
+    };
     "collect::HashMap::update", Returns, |map, closure| map.update(1, |_| made(closure));
     "collect::HashMap::update_or_insert_with", Returns, |map, closure| {
         let guard = rcu::read();
@@ -105,6 +123,22 @@ rows! { HASH_MAP of Map, Map::from_iter((0..20).map(|key| (key, Value::default()
         drop(map.remove(&1));
         map.pin().get_or_insert_with(1, || made(closure));
     };
+    "collect::Pinned::try_insert_with", Returns, |map, closure| {
+        drop(map.remove(&1));
+        map.pin().try_insert_with(1, || made(closure)).is_ok()
+    };
+    "collect::Pinned::get_by_hash", Returns, |map, closure| {
+        map.pin().get_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure)).is_some()
+    };
+    "collect::Pinned::get_or_insert_by_hash", Returns, |map, closure| {
+        drop(map.remove(&1));
+        map.pin().get_or_insert_by_hash(map.hasher().hash_one(1_u32), |key| *key == 1, || (1, made(closure)));
+    };
+    "collect::Pinned::remove_by_hash", Returns, |map, closure| {
+        drop(map.insert(1, Value::default()));
+        let pinned = map.pin();
+        drop(pinned.remove_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure)));
+    };
     "collect::Pinned::update", Returns, |map, closure| {
         let pinned = map.pin();
         drop(pinned.update(1, |_| made(closure)));
@@ -127,6 +161,14 @@ rows! { HASH_MAP of Map, Map::from_iter((0..20).map(|key| (key, Value::default()
 
 rows! { HASH_SET of HashSet<u32>, HashSet::from_iter(0..20);
     "collect::HashSet::retain", Returns, |set, closure| set.retain(|_| yes(closure));
+    "collect::HashSet::get_or_insert_with", Returns, |set, closure| {
+        set.remove(&1);
+        let make = |value: &u32| {
+            closure();
+            *value
+        };
+        *set.get_or_insert_with(&1, make, &rcu::read())
+    };
 }
 
 rows! { LIST of List<Value>, List::from_iter((0..20).map(|_| Value::default()));
@@ -144,6 +186,10 @@ rows! { ORDERED_MAP of OrderedMap<u32, Value>, OrderedMap::from_iter((0..200).ma
     "collect::OrderedMap::checked_update", Returns, |map, closure| map.checked_update(1, |_| made(closure));
     "collect::OrderedMap::checked_retain", Returns, |map, closure| map.checked_retain(|_, _| yes(closure)).unwrap();
     "collect::OrderedMap::retain", Returns, |map, closure| map.retain(|_, _| yes(closure));
+    "collect::OrderedMap::remove_if", Returns, |map, closure| {
+        drop(map.insert(1, Value::default()));
+        map.remove_if(&1, |_, _| yes(closure))
+    };
 }
 
 rows! { SHARD_MAP of ShardMap<u32, Value, RandomState>, ShardMap::from_iter((0..20).map(|key| (key, Value::default())));

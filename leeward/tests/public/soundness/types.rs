@@ -126,12 +126,14 @@ types! {
     leeward::collect::hash_map::Keys<'static, T, T>, Sync, Sync, Shrink;
     leeward::collect::hash_map::Values<'static, T, T>, Sync, Sync, Shrink;
     leeward::collect::hash_map::Occupied<'static, T, T>, Both, Sync, Shrink;
+    leeward::collect::hash_map::Builder<T, T>, All, All, Shrink;
     leeward::collect::hash_map::Pinned<'static, T, T, RandomState, Global>, None, None, Stay;
     leeward::collect::hash_map::Retired<'static, T, T, RandomState, Global>, Both, Both, Stay;
     leeward::collect::hash_map::Compute<'static, T, T, T>, Both, Sync, Shrink;
     leeward::collect::hash_map::Operation<T, T>, Send, Sync, Shrink;
     leeward::collect::hash_set::HashSet<T>, Send, Both, Stay;
     leeward::collect::hash_set::IntoIter<T, RandomState, Global>, Send, Sync, Stay;
+    leeward::collect::hash_set::Pinned<'static, T, RandomState, Global>, None, None, Stay;
     leeward::collect::list::List<T>, Send, Both, Stay;
     leeward::collect::list::Locked<'static, T>, None, Both, Stay;
     leeward::collect::list::Cursor<'static, 'static, T>, None, Both, Stay;
