@@ -85,6 +85,7 @@ impl Barrier {
         ///
         /// # Panics
         /// If `size` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new(size: usize) -> Self {
             Self::new_in(size)
         }
@@ -102,8 +103,9 @@ impl<F: Futex> Barrier<F> {
         ///
         /// # Panics
         /// If `size` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new_in(size: usize) -> Self {
-            assert!(size <= Self::MOST, "a Barrier cannot count so many threads");
+            assert!(size <= Self::MOST, "leeward: a Barrier cannot count so many threads");
             Barrier { word: AtomicU32::new(0), size: AtomicU32::new(size as u32), futex: PhantomData }
         }
     }

@@ -155,11 +155,12 @@ impl<S: Scheme, F: Futex> Condvar<S, F> {
     ///
     /// # Safety
     /// The caller holds `lock`.
+    #[track_caller]
     pub unsafe fn wait<L: Lock<F>>(&self, lock: &L, timeout: Timeout) -> bool {
         // SAFETY: the caller's promise.
         match unsafe { self.checked_wait(lock, timeout) } {
             Some(notified) => notified,
-            None => panic!("a condition variable was waited upon with two mutexes at a time"),
+            None => panic!("leeward: a condition variable was waited upon with two mutexes at a time"),
         }
     }
 

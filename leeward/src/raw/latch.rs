@@ -56,6 +56,7 @@ impl Latch {
         ///
         /// # Panics
         /// If `count` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new(count: u32) -> Self {
             Self::new_in(count)
         }
@@ -73,8 +74,9 @@ impl<F: Futex> Latch<F> {
         ///
         /// # Panics
         /// If `count` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new_in(count: u32) -> Self {
-            assert!(count <= COUNT, "a Latch cannot count so many");
+            assert!(count <= COUNT, "leeward: a Latch cannot count so many");
             Latch { word: AtomicU32::new(count), futex: PhantomData }
         }
     }
@@ -83,11 +85,12 @@ impl<F: Futex> Latch<F> {
     ///
     /// # Panics
     /// If fewer than `count` are missing. The latch has not changed then.
+    #[track_caller]
     pub fn count_down(&self, count: u32) {
         // Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
         let left = loop {
-            assert!(count <= word & COUNT, "a Latch was counted down below 0");
+            assert!(count <= word & COUNT, "leeward: a Latch was counted down below 0");
             let left = if word & COUNT == count { 0 } else { word - count };
             // Release: partner of the acquires in `is_open` and `wait_slow`.
             match self.word.compare_exchange_weak(word, left, Ordering::Release, Ordering::Relaxed) {

@@ -264,7 +264,7 @@ impl<F: Futex> Once<F> {
                 run.is_done = true;
             }
             (Begun::WouldDeadlock, _) => {
-                panic!("what a Once runs asks for it again: it would wait for itself forever")
+                panic!("leeward: what a Once runs asks for it again: it would wait for itself forever")
             }
             _ => {}
         }

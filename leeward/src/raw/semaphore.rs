@@ -61,6 +61,7 @@ impl Semaphore {
         ///
         /// # Panics
         /// If `permits` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new(permits: u32) -> Self {
             Self::new_in(permits)
         }
@@ -78,8 +79,9 @@ impl<F: Futex> Semaphore<F> {
         ///
         /// # Panics
         /// If `permits` is more than [`MOST`](Self::MOST).
+        #[track_caller]
         pub fn new_in(permits: u32) -> Self {
-            assert!(permits <= PERMITS, "a Semaphore cannot count so many permits");
+            assert!(permits <= PERMITS, "leeward: a Semaphore cannot count so many permits");
             Semaphore { word: AtomicU32::new(permits), futex: PhantomData }
         }
     }
@@ -189,7 +191,7 @@ impl<F: Futex> Semaphore<F> {
     #[inline]
     #[track_caller]
     pub fn release(&self, permits: u32) {
-        assert!(self.try_release(permits), "a Semaphore cannot count so many permits");
+        assert!(self.try_release(permits), "leeward: a Semaphore cannot count so many permits");
     }
 
     /// Adds `permits` permits as [`release`](Self::release) does. Returns false, with nothing

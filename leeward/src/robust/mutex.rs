@@ -386,7 +386,7 @@ impl<T: AnyBytes, U: Unlock> Guard<T, U> {
 #[cold]
 #[inline(never)]
 pub(super) fn not_ours(owner: u32) -> ! {
-    panic!("this guard of a robust lock is a fork's copy: thread {owner} of the parent holds the lock")
+    panic!("leeward: this guard of a robust lock is a fork's copy: thread {owner} of the parent holds the lock")
 }
 
 impl<T: AnyBytes, U: Unlock> Drop for Guard<T, U> {

@@ -214,7 +214,7 @@ impl<T: AnyBytes> fmt::Debug for RwLock<T> {
 #[inline(never)]
 #[track_caller]
 pub(super) fn not_ours() -> ! {
-    panic!("this guard of a shared lock is a fork's copy: the parent holds the lock")
+    panic!("leeward: this guard of a shared lock is a fork's copy: the parent holds the lock")
 }
 
 /// Makes the guard `$guard` of `$lock`, whose drop calls `$unlock`, and which is exclusive if `mut` is

@@ -78,7 +78,7 @@ pub struct Region<T: AnyBytes + Sync> {
 impl<T: AnyBytes + Sync> Region<T> {
     /// The value's size in bytes.
     const SIZE: usize = {
-        assert!(align_of::<T>() <= VALUE, "a Region's value is aligned to 64 bytes at most");
+        assert!(align_of::<T>() <= VALUE, "leeward: a Region's value is aligned to 64 bytes at most");
         size_of::<T>()
     };
 

@@ -118,11 +118,13 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// With the scheme [`raw::Requeue`], if other threads wait with another mutex and one of the
     /// two is a [`Mutex`](super::Mutex), which takes moved waiters. The mutex is still locked then.
     /// This holds for all waits.
+    #[track_caller]
     pub fn wait<R: RawMutex + raw::Lock<F>, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         self.wait_raw(guard, Timeout::Never);
     }
 
     /// Waits as [`wait`](Self::wait) does, for as long as `condition` returns true.
+    #[track_caller]
     pub fn wait_while<R, T, C>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: C)
     where
         R: RawMutex + raw::Lock<F>,
@@ -151,6 +153,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// }
     /// assert!(more.wait_for(&mut guard, Duration::ZERO).timed_out() && guard.is_empty());
     /// ```
+    #[track_caller]
     pub fn wait_for<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, limit: Duration) -> WaitTimeoutResult
     where
         R: RawMutex + raw::Lock<F>,
@@ -161,6 +164,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
 
     /// Waits as [`wait`](Self::wait) does, until `instant` at most (and the time that it takes to
     /// lock the mutex again).
+    #[track_caller]
     pub fn wait_until<R, T>(&self, guard: &mut MutexGuard<'_, R, T>, instant: Instant) -> WaitTimeoutResult
     where
         R: RawMutex + raw::Lock<F>,
@@ -181,6 +185,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// let result = more.wait_while_for(&mut guard, |jobs| jobs.is_empty(), Duration::from_millis(1));
     /// assert!(result.timed_out());                    // no job came
     /// ```
+    #[track_caller]
     pub fn wait_while_for<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -207,6 +212,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     /// let result = more.wait_while_until(&mut guard, |jobs| jobs.is_empty(), Instant::now());
     /// assert!(!result.timed_out());
     /// ```
+    #[track_caller]
     pub fn wait_while_until<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -222,6 +228,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     }
 
     /// Waits for as long as `condition` returns true, until `deadline` at most.
+    #[track_caller]
     fn wait_while_at<R, T, C>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -241,6 +248,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
     }
 
     /// Waits by the raw condition variable.
+    #[track_caller]
     fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,

@@ -223,7 +223,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         this.value.get_or_init(|| {
-            let make = this.make.take().expect("a LazyLock is poisoned: its initialiser has panicked");
+            let make = this.make.take().expect("leeward: a LazyLock is poisoned: its initialiser has panicked");
             make()
         })
     }

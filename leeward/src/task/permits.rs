@@ -85,8 +85,9 @@ impl Permits {
 
     const_fn! {
         /// Returns that many free permits.
+        #[track_caller]
         pub(super) fn new(count: usize) -> Permits {
-            assert!(count <= Permits::MOST, "a Semaphore cannot count so many permits");
+            assert!(count <= Permits::MOST, "leeward: a Semaphore cannot count so many permits");
             Permits { state: AtomicUsize::new(count * ONE), queue: Queue::new() }
         }
     }

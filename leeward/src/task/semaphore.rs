@@ -50,6 +50,7 @@ impl Semaphore {
         ///
         /// # Panics
         /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+        #[track_caller]
         pub fn new(permits: usize) -> Self {
             Semaphore { permits: Permits::new(permits) }
         }
@@ -162,7 +163,7 @@ impl Semaphore {
     /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS). Nothing has changed then.
     #[track_caller]
     pub fn add_permits(&self, permits: usize) {
-        assert!(self.permits.add(permits), "a Semaphore cannot count so many permits");
+        assert!(self.permits.add(permits), "leeward: a Semaphore cannot count so many permits");
     }
 
     /// Takes up to `permits` free permits away, for good. Returns how many it took.
@@ -317,9 +318,9 @@ impl SemaphorePermit<'_> {
     /// then.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
-        assert!(core::ptr::eq(self.semaphore, other.semaphore), "permits of two semaphores cannot be merged");
+        assert!(core::ptr::eq(self.semaphore, other.semaphore), "leeward: permits of two semaphores cannot be merged");
         let sum = self.permits.checked_add(other.permits);
-        self.permits = sum.expect("a SemaphorePermit cannot count so many permits");
+        self.permits = sum.expect("leeward: a SemaphorePermit cannot count so many permits");
         other.permits = 0;
     }
 }

@@ -43,6 +43,8 @@ fn containers() {
 fn containers_of_values() {
     assert_eq!(HashMap::from([(1, 2)]).len(), 1);
     assert_eq!(HashSet::from([1]).len(), 1);
+    assert_eq!(ShardMap::from([(1, 2)]).len(), 1);
+    assert_eq!(ShardSet::from([1]).len(), 1);
     assert_eq!(OrderedMap::from([(1, 2)]).len(), 1);
     assert_eq!(List::from([1]).len(), 1);
     assert_eq!(Queue::from([1]).into_iter().count(), 1);

@@ -162,7 +162,7 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
-        self.remove_with(key, |_, _, _| true)
+        self.remove_by_hash(self.hash(key), |there| key.equivalent(there))
     }
 
     /// Removes a key if `decide` returns true, and returns what was there.
@@ -182,25 +182,16 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
-        let mut decision = None;
-        self.remove_with(key, |hash, key, value| {
-            decision.get_or_insert_with(|| Decision::new(self, hash)).call(|| decide(key, value))
-        })
-    }
-
-    /// Removes a key if `decide`, which is given its hash as well, returns true.
-    fn remove_with<Q>(&self, key: &Q, mut decide: impl FnMut(u64, &K, &V) -> bool) -> Option<Retired<'_, K, V, S, D>>
-    where
-        Q: Hash + Equivalent<K> + ?Sized,
-    {
         let _guard = D::read();
         let hash = self.hash(key);
+        let mut decision = None;
         loop {
             // SAFETY: a section is open.
             let found = unsafe { self.table.find(hash, |entry| key.equivalent(&entry.key)) }?;
             // SAFETY: as above.
             let entry = unsafe { found.as_ref() };
-            if !decide(hash, &entry.key, &entry.value) {
+            let decision = decision.get_or_insert_with(|| Decision::new(self, hash));
+            if !decision.call(|| decide(&entry.key, &entry.value)) {
                 return None;
             }
             // SAFETY: as above.

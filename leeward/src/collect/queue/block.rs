@@ -191,7 +191,7 @@ impl<T> Block<T> {
         let offset = const {
             match Layout::new::<Block<T>>().extend(Layout::new::<QueueSlot<T>>()) {
                 Ok((_, offset)) => offset,
-                Err(_) => panic!("a block of a queue is larger than the address space"),
+                Err(_) => panic!("leeward: a block of a queue is larger than the address space"),
             }
         };
         // SAFETY: the slots lie at this offset.

@@ -26,6 +26,7 @@ impl<'a, K, V> Iter<'a, K, V> {
 impl<'a, K, V> Iterator for Iter<'a, K, V> {
     type Item = RefMulti<'a, K, V>;
 
+    #[track_caller]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some((entries, guard)) = &mut self.now {
@@ -61,6 +62,7 @@ impl<'a, K, V> IterMut<'a, K, V> {
 impl<'a, K, V> Iterator for IterMut<'a, K, V> {
     type Item = RefMutMulti<'a, K, V>;
 
+    #[track_caller]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some((entries, guard)) = &mut self.now {
@@ -92,6 +94,7 @@ impl<K, V> IntoIter<K, V> {
 impl<K, V> Iterator for IntoIter<K, V> {
     type Item = (K, V);
 
+    #[track_caller]
     fn next(&mut self) -> Option<(K, V)> {
         loop {
             if let Some(entry) = self.now.as_mut().and_then(Iterator::next) {

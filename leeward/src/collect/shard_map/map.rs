@@ -119,6 +119,7 @@ impl<K: Eq + Hash, V> ShardMap<K, V, RandomState> {
     ///
     /// # Panics
     /// If the number is not a power of two.
+    #[track_caller]
     pub fn with_shard_amount(shards: usize) -> Self {
         Self::with_capacity_and_shard_amount(0, shards)
     }
@@ -127,6 +128,7 @@ impl<K: Eq + Hash, V> ShardMap<K, V, RandomState> {
     ///
     /// # Panics
     /// If the number of shards is not a power of two.
+    #[track_caller]
     pub fn with_capacity_and_shard_amount(capacity: usize, shards: usize) -> Self {
         Self::with_capacity_and_hasher_and_shard_amount(capacity, RandomState::new(), shards)
     }
@@ -147,6 +149,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     ///
     /// # Panics
     /// If the number of shards is not a power of two.
+    #[track_caller]
     pub fn with_hasher_and_shard_amount(hasher: S, shards: usize) -> Self {
         Self::with_capacity_and_hasher_and_shard_amount(0, hasher, shards)
     }
@@ -156,8 +159,9 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     ///
     /// # Panics
     /// If the number of shards is not a power of two.
+    #[track_caller]
     pub fn with_capacity_and_hasher_and_shard_amount(capacity: usize, hasher: S, shards: usize) -> Self {
-        assert!(shards.is_power_of_two(), "a ShardMap has a power of two of shards");
+        assert!(shards.is_power_of_two(), "leeward: a ShardMap has a power of two of shards");
         let each = capacity.div_ceil(shards);
         let shard = |_| Shard::new(if each == 0 { HashTable::new() } else { HashTable::with_capacity(each) });
         ShardMap { shards: (0..shards).map(shard).collect(), hasher, shift: 63 - shards.ilog2() }

@@ -21,7 +21,7 @@ pub(super) fn for_one<T>(table: &mut HashTable<T>, hasher: impl Fn(&T) -> u64) {
 fn make_for_one<T>(table: &mut HashTable<T>, hasher: impl Fn(&T) -> u64) {
     if make(table, 1, hasher).is_err() {
         // As std's collections do.
-        panic!("a ShardMap has no memory for another entry");
+        panic!("leeward: a ShardMap has no memory for another entry");
     }
 }
 

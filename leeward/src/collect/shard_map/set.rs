@@ -218,6 +218,12 @@ impl<K: Eq + Hash, S: BuildHasher + Default> FromIterator<K> for ShardSet<K, S> 
     }
 }
 
+impl<K: Eq + Hash, const N: usize> From<[K; N]> for ShardSet<K> {
+    fn from(keys: [K; N]) -> Self {
+        keys.into_iter().collect()
+    }
+}
+
 impl<K, S> IntoIterator for ShardSet<K, S> {
     type Item = K;
     type IntoIter = core::iter::Map<super::iter::IntoIter<K, ()>, fn((K, ())) -> K>;

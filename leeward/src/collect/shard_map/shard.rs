@@ -65,9 +65,7 @@ impl<T> Shard<T> {
     #[track_caller]
     fn read_slow(&self) -> bool {
         if check!(shard_read_sees_own_write, self.is_written_here()) {
-            panic!(
-                "a thread reads a shard of a ShardMap that it has locked for writing: drop the RefMut or entry first"
-            );
+            panic!("leeward: a thread reads a shard of a ShardMap that it has locked: drop the RefMut or entry first");
         }
         self.lock.lock_shared();
         self.note_read()
@@ -114,12 +112,10 @@ impl<T> Shard<T> {
     #[track_caller]
     fn write_slow(&self) {
         if check!(shard_write_sees_own_read, self.is_read_here()) {
-            panic!("a thread writes a shard of a ShardMap that it reads: drop the Ref or iterator first");
+            panic!("leeward: a thread writes a shard of a ShardMap that it reads: drop the Ref or iterator first");
         }
         if check!(shard_write_sees_own_write, self.is_written_here()) {
-            panic!(
-                "a thread writes a shard of a ShardMap that it has locked for writing: drop the RefMut or entry first"
-            );
+            panic!("leeward: a thread writes a shard of a ShardMap that it has locked: drop the RefMut or entry first");
         }
         self.lock.lock_exclusive();
     }

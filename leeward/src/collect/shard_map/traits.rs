@@ -107,6 +107,12 @@ impl<K: Eq + Hash, V, S: BuildHasher + Default> FromIterator<(K, V)> for ShardMa
     }
 }
 
+impl<K: Eq + Hash, V, const N: usize> From<[(K, V); N]> for ShardMap<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
 impl<K, V, S> IntoIterator for ShardMap<K, V, S> {
     type Item = (K, V);
     type IntoIter = IntoIter<K, V>;

@@ -45,8 +45,8 @@ impl<R> TryResult<R> {
     pub fn unwrap(self) -> R {
         match self {
             TryResult::Present(guard) => guard,
-            TryResult::Absent => panic!("`unwrap` of a TryResult that is Absent"),
-            TryResult::Locked => panic!("`unwrap` of a TryResult that is Locked"),
+            TryResult::Absent => panic!("leeward: `unwrap` of a TryResult that is Absent"),
+            TryResult::Locked => panic!("leeward: `unwrap` of a TryResult that is Locked"),
         }
     }
 

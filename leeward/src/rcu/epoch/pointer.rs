@@ -71,6 +71,7 @@ impl<T> Owned<T> {
     ///
     /// # Panics
     /// If the pointer is not aligned.
+    #[track_caller]
     pub unsafe fn from_raw(raw: *mut T) -> Owned<T> {
         ensure_aligned(raw);
         Owned { pointer: raw.cast(), owns: PhantomData }
@@ -302,6 +303,7 @@ impl<'g, T: ?Sized + Pointable> Shared<'g, T> {
 impl<T> From<*const T> for Shared<'_, T> {
     /// # Panics
     /// If the pointer is not aligned.
+    #[track_caller]
     fn from(raw: *const T) -> Self {
         ensure_aligned(raw);
         Shared { pointer: raw.cast_mut().cast(), guard: PhantomData }
@@ -355,6 +357,7 @@ impl<T: ?Sized + Pointable> fmt::Pointer for Shared<'_, T> {
 }
 
 /// Panics if a pointer is not aligned: its lower bits would be taken for a tag.
+#[track_caller]
 fn ensure_aligned<T>(raw: *const T) {
     assert!(raw.is_aligned(), "leeward: a pointer that is not aligned");
 }

@@ -106,14 +106,14 @@ impl Reading {
 
 impl<const READERS: usize> Words<READERS> {
     pub(super) const fn new() -> Words<READERS> {
-        const { assert!(READERS > 0, "a robust RwLock has room for one reader at least") };
+        const { assert!(READERS > 0, "leeward: a robust RwLock has room for one reader at least") };
         Words { writers: Lock::new(), writing: AtomicU32::new(WHOLE), slots: [const { Slot(Lock::new()) }; READERS] }
     }
 
     /// Returns all slots, the one in which the thread looks first at the beginning.
     #[inline]
     fn slots_from_home(&'static self, me: Current) -> impl Iterator<Item = &'static Slot> {
-        const { assert!(READERS > 0, "a robust RwLock has room for one reader at least") };
+        const { assert!(READERS > 0, "leeward: a robust RwLock has room for one reader at least") };
         let (before, home) = self.slots.split_at(me.id() as usize % READERS);
         home.iter().chain(before)
     }
