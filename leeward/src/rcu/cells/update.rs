@@ -14,6 +14,10 @@ impl<T, D: Domain> RcuOption<T, D> {
     /// Returns the old value, retired, or `None` if there was none.
     /// [`try_update`](Self::try_update) may also empty the cell, or leave it as it is.
     ///
+    /// It needs the feature `std`: it reads the current value in a section of its own, on whatever thread
+    /// calls, and finds that thread's slot in thread-local storage. Without, a writer that is alone reads by its
+    /// [`Reader`](crate::rcu::Reader) and calls [`replace`](Self::replace).
+    ///
     /// ```
     /// use leeward::rcu::RcuOption;
     /// let visits = RcuOption::none();
