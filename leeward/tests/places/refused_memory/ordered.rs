@@ -298,16 +298,15 @@ pub fn checked_retain(name: &str) {
     run::<Boxed>(name);
 }
 
-leeward::rcu_domain! {
-    /// A domain without readers.
-    struct Quiet;
-}
-
 /// What was taken out can be dropped where there is no memory at all, and is freed there.
 #[test]
 fn what_was_taken_out_is_freed_without_memory() {
-    const ENTRIES: u32 = 2000;
-    let (map, value) = (OrderedMap::<u32, Value, Quiet>::new_in(), Value::new(7));
+    // No other test's writer is inside one of its sections.
+    leeward::rcu_domain! { struct Alone; }
+    // A grace period begins when 16,384 items wait, however long a fence takes here; three times as many wait
+    // at most.
+    const ENTRIES: u32 = 100_000;
+    let (map, value) = (OrderedMap::<u32, Value, Alone>::new_in(), Value::new(7));
     (0..ENTRIES).for_each(|key| drop(map.insert(key, value.clone())));
     let removed: Vec<_> = (0..ENTRIES).map(|key| map.checked_remove(&key).unwrap().unwrap()).collect();
     assert_eq!(Arc::strong_count(&value) as u32, ENTRIES + 1);
@@ -315,7 +314,7 @@ fn what_was_taken_out_is_freed_without_memory() {
     removed.into_iter().for_each(drop);
     let left = Arc::strong_count(&value) as u32 - 1;
     refuses(false);
-    assert!(left < ENTRIES / 4, "{left} values wait for memory");
+    assert!(left <= 3 << 14, "{left} values wait for memory");
     drop(map);
     assert_eq!(Arc::strong_count(&value), 1);
 }
@@ -323,7 +322,8 @@ fn what_was_taken_out_is_freed_without_memory() {
 /// A map is emptied where there is no memory at all.
 #[test]
 fn a_map_is_emptied_without_memory() {
-    let (map, value) = (OrderedMap::<Boxed, Value, Quiet>::new_in(), Value::new(7));
+    leeward::rcu_domain! { struct Alone; }
+    let (map, value) = (OrderedMap::<Boxed, Value, Alone>::new_in(), Value::new(7));
     (0..2000).for_each(|key| drop(map.insert(Boxed::new(key), value.clone())));
     // On a thread that has written nothing.
     std::thread::scope(|scope| {
