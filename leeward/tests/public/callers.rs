@@ -32,7 +32,9 @@ fn names_this_file(what: &str, work: impl FnOnce()) {
 #[test]
 fn panics_name_the_line_of_the_program() {
     std::panic::set_hook(Box::new(|info| {
-        let words = info.payload_as_str().unwrap_or_default().to_owned();
+        let payload = info.payload();
+        let words = payload.downcast_ref::<&str>().map(|words| (*words).to_owned());
+        let words = words.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
         LAST.set((info.location().unwrap().file().to_owned(), words));
     }));
 
