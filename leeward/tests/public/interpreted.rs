@@ -282,7 +282,7 @@ mod where_threads_are_known {
     #[test]
     fn hash_maps() {
         use leeward::collect::HashMap;
-        use std::hash::{BuildHasherDefault, DefaultHasher};
+        use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
         leeward::rcu_domain! { struct Own; }
         type Map = HashMap<u64, Counted, BuildHasherDefault<DefaultHasher>, Own>;
         let there = Arc::new(AtomicU32::new(0));
@@ -303,6 +303,12 @@ mod where_threads_are_known {
                 drop(map.update(key / 2, |_| Counted::new(&there)));
             }
             map.pin().update_or_insert_with(0, |_| Counted::new(&there), || unreachable!());
+            let hash = map.hasher().hash_one(3 * TURNS);
+            for _ in 0..2 {
+                map.pin().get_or_insert_by_hash(hash, |_| true, || (3 * TURNS, Counted::new(&there)));
+            }
+            assert!(map.pin().get_by_hash(hash, |_| true).is_some());
+            assert!(map.remove_by_hash(hash, |key| *key == 3 * TURNS).is_some());
             for key in TURNS..3 * TURNS {
                 assert!(map.remove(&key).is_some_and(|old| old.0.load(Ordering::Relaxed) > 0));
             }

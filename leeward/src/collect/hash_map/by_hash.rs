@@ -12,7 +12,7 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     /// Returns the entry whose key has this hash and for which `is_equal` returns true.
     ///
     /// The hash is `map.hasher().hash_one(key)` of the key that is meant: for callers that have it already,
-    /// or have no key. `is_equal` may be called with other keys as well.
+    /// or have no key. `is_equal` may be called with other keys as well, as `Eq` may.
     ///
     /// ```
     /// use leeward::{collect::HashMap, rcu};
@@ -38,7 +38,8 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
     }
 
     /// Removes the entry whose key has this hash and for which `is_equal` returns true, and returns it; as
-    /// [`get_by_hash`](Self::get_by_hash) otherwise.
+    /// [`get_by_hash`](Self::get_by_hash) otherwise. An `is_equal` that itself changes this key each time
+    /// is called without end.
     pub fn remove_by_hash(&self, hash: u64, mut is_equal: impl FnMut(&K) -> bool) -> Option<Retired<'_, K, V, S, D>> {
         let _guard = D::read();
         loop {
@@ -59,7 +60,8 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
     ///
     /// `make` is called at most once, with no lock held. If another thread inserts such a key meanwhile, its
     /// entry is returned, and the one that was made is dropped. Later calls find the entry by its hash only:
-    /// one that is not that of the key which `make` made loses it.
+    /// one that is not that of the key which `make` made loses it. An `is_equal` that itself inserts a key of this
+    /// hash each time is called without end.
     ///
     /// ```
     /// use leeward::{collect::HashMap, rcu};

@@ -1,5 +1,5 @@
 //! What cells are made from, beside a value: boxes, and what std makes boxes from that have no size. The
-//! conversions make cells of `Global`, so that nobody has to name the domain; `from_in` makes them of any.
+//! conversions make cells of `Global`, so that callers need not name the domain; `from_in` makes them of any.
 
 use alloc::boxed::Box;
 use alloc::string::String;

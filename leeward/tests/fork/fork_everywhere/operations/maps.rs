@@ -1,9 +1,9 @@
 //! The operations of maps. A child finds each key that was there, and may insert, replace and
 //! remove all of them: locks of threads that are not there are broken, and a move is begun anew.
 
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use leeward::collect::HashMap;
+use leeward::collect::{HashMap, HashSet};
 use leeward::rcu;
 
 use super::Operation;
@@ -24,6 +24,21 @@ operations! {
         drop(MAP.insert(4, 4));
         assert!(MAP.update(4, |value| value + 1).is_some());
     } => left(map_is_usable);
+    by_hash: || {
+        let hash = MAP.hasher().hash_one(7);
+        assert_eq!(MAP.pin().get_or_insert_by_hash(hash, |key| *key == 7, || (7, 7)), (&7, &7));
+        assert!(MAP.pin().get_by_hash(hash, |key| *key == 7).is_some());
+        assert!(MAP.remove_by_hash(hash, |key| *key == 7).is_some());
+    } => left(map_is_usable);
+    made: || {
+        assert!(MAP.pin().try_insert_with(8, || 8).is_ok());
+        assert_eq!(MAP.retain(|key, _| *key != 8), 1);
+    } => left(map_is_usable);
+    interned: || {
+        let guard = rcu::read();
+        assert_eq!(SET.get_or_insert(1, &guard), SET.get_or_insert_with(&1, |value| *value, &guard));
+        assert!(SET.pin().remove(&1));
+    } => left(|| SET.insert(2) && SET.remove(&2));
     grown: || (0..60).for_each(|key| drop(GROWING.insert(key, key))) => left(growing_is_usable);
     reserved: || RESERVED.reserve(40) => left(|| is_usable(&RESERVED));
     shrunk: || {
@@ -45,6 +60,7 @@ operations! {
 
 type Map = HashMap<u32, u32, BuildHasherDefault<DefaultHasher>>;
 
+static SET: HashSet<u32, BuildHasherDefault<DefaultHasher>> = HashSet::with_hasher(BuildHasherDefault::new());
 static MAP: Map = Map::with_hasher(BuildHasherDefault::new());
 static GROWING: Map = Map::with_hasher(BuildHasherDefault::new());
 static RESERVED: Map = Map::with_hasher(BuildHasherDefault::new());

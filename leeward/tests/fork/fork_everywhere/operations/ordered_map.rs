@@ -17,6 +17,10 @@ operations! {
     } => left(maps_are_usable);
     remove: || with_both(|key| { insert(key); remove(key) }) => left(maps_are_usable);
     remove_and_merge: || (100..140).for_each(|key| { insert(key); remove(key) }) => left(maps_are_usable);
+    remove_if: || {
+        insert(7);
+        drop((COPIES.remove_if(&7, |_, _| true), ENTRIES.remove_if(&text(7), |_, _| true)));
+    } => left(maps_are_usable);
     pop: || drop((COPIES.pop_last(), ENTRIES.pop_first())) => left(maps_are_usable);
     retain: || {
         insert(7);
