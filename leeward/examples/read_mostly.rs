@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p leeward --example read_mostly`
 
-use leeward::asym::RwLock; // instead of std::sync::RwLock, or parking_lot's
+use leeward::asym::RwLock; // instead of parking_lot's, or of std's without its `unwrap()`s
 use std::collections::HashMap;
 
 static LIMITS: RwLock<Option<HashMap<&str, u32>>> = RwLock::new(None);

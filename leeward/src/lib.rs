@@ -23,8 +23,9 @@
 //! assert_eq!((config.limit, CONFIG.get().limit), (10, 20));
 //! ```
 //!
-//! **Locks** behind the interface of std's and parking_lot's: only the `use` line changes. Those of
-//! [`asym`] are for data that is nearly always read, or nearly always used by one thread:
+//! **Locks** behind parking_lot's interface, and in `sync::poison` behind std's: only the `use` line
+//! changes. Those of [`asym`] are for data that is nearly always read, or nearly always used by one
+//! thread:
 //!
 //! ```
 //! use leeward::asym::RwLock;
@@ -92,7 +93,7 @@
 //! | a task that must not block while readers leave | [`rcu::Domain::synchronize_async`] |
 //! | an `RwLock` that is nearly always read | [`asym::RwLock`] |
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
-//! | `std::sync` or `parking_lot` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once, LazyLock}` |
+//! | `parking_lot` or `std::sync` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once}`, or those of [`sync`]`::poison` |
 //! | any of several events to wait for | [`sync::Event`]`::wait_any` |
 //! | locks that tasks hold across an `.await`, as by `tokio::sync` | [`task`]`::{Mutex, RwLock, Semaphore}` |
 //! | real-time threads of several priorities | [`pi::Mutex`] |
@@ -125,8 +126,8 @@
 //! - `full` (default): all of `asym`, `collect`, `epoch` ([`rcu::epoch`]), `hazard`, `robust` and
 //!   `task`. Each is a module that no other part needs, and half of the crate's lines together: a
 //!   program that wants a mutex names `std` only.
-//! - `std` (default): thread-local registration ([`rcu::read`]), [`sync::Condvar`], timed calls of
-//!   mutexes and `RwLock`s, and all that `threads` brings.
+//! - `std` (default): thread-local registration ([`rcu::read`]), [`sync::Condvar`], `sync::poison`,
+//!   timed calls of mutexes and `RwLock`s, and all that `threads` brings.
 //! - `threads` (part of `std`): what [`asym`] needs, the worker behind [`rcu::defer`], stall reports on standard
 //!   error, [`robust`] locks without system calls. Without `std` it takes threads and thread-local
 //!   storage from the C library: on Linux, on x86-64, aarch64, riscv64 and (with Rust 1.95)
@@ -159,8 +160,8 @@
 //!   reported with its thread.
 //! - `asym` locks and `rcu` are for data that is read, or owned by one thread, far more often than
 //!   it is written; `LightMutex` is for locks that are seldom contended.
-//! - Locks of `sync` do not poison; [`Poison<T>`](sync::Poison) marks data that a panic may have
-//!   left half-changed.
+//! - Locks of `sync` do not poison (those of `sync::poison` do); [`Poison<T>`](sync::Poison) marks data
+//!   that a panic left half-changed.
 //! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J, L to N and S
 //!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O to Q and W
 //!   by loom only. POWER, which is not multi-copy atomic, is compiled and tested under

@@ -776,6 +776,25 @@ mutants! {
     once_itself {
         once: itself::a_once_within_itself,
     }
+    /// The store that poisons a lock whose holder unwinds.
+    poison_set {
+        poison: ours::behaviours::a_mutex_whose_holder_panics,
+        poison: ours::behaviours::a_rwlock_whose_writer_panics,
+    }
+    /// The look at the poison by a thread that has locked.
+    poison_seen {
+        poison: ours::behaviours::a_mutex_whose_holder_panics,
+        poison: ours::behaviours::waiters_learn_of_a_panic,
+    }
+    /// The look whether a thread unwound already when it locked: its guard poisons nothing.
+    poison_earlier {
+        poison: ours::behaviours::a_destructor_may_lock_while_the_thread_unwinds,
+    }
+    /// The refusal of a `Once` of `sync::poison` whose closure has panicked.
+    poison_once {
+        poison: ours::behaviours::a_once_whose_closure_panics,
+        poison: what_waits_for_a_once_that_panics,
+    }
     /// The refusal of a priority-inheriting lock that the kernel took from an owner that exited.
     pi_gone {
         locks_pi: an_owner_that_goes_while_others_wait,

@@ -1,5 +1,5 @@
-//! A closure that runs once. Called through `sync` and `shared`, by `sync/once.rs` for its values;
-//! calls [`Futex`] and `spin_budget.rs`.
+//! A closure that runs once. Called through `sync` and `shared`, by `sync/once.rs` for its values, and
+//! by `sync/poison/once.rs`; calls [`Futex`] and `spin_budget.rs`.
 
 use core::marker::PhantomData;
 
@@ -52,7 +52,7 @@ const fn runner(word: u32) -> u32 {
 ///
 /// # Differences from std
 /// - It is not poisoned by a closure that panics: [`call_once`](Self::call_once) tries again, as
-///   [`call_once_force`](Self::call_once_force) does.
+///   [`call_once_force`](Self::call_once_force) does. (`sync::poison` has one that is.)
 /// - [`state`](Self::state) tells how far it is, and [`OnceState`] is an enum.
 /// - A closure that calls the same `Once` panics; std leaves it open whether that panics or waits
 ///   forever.
@@ -230,6 +230,14 @@ impl<F: Futex> Once<F> {
     #[inline]
     #[track_caller]
     pub fn call_once_force(&self, work: impl FnOnce(OnceState)) {
+        self.call(true, work);
+    }
+
+    /// Runs `work` as [`call_once_force`](Self::call_once_force) does; panics instead if the closure
+    /// that ran last has panicked, unless the caller `forces` it.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn call(&self, forces: bool, work: impl FnOnce(OnceState)) {
         if !self.is_completed() {
             let mut work = Some(work);
             let run = &mut |before| {
@@ -237,7 +245,7 @@ impl<F: Futex> Once<F> {
                     work(before);
                 }
             };
-            self.call_slow(Some(run));
+            self.call_slow(forces, Some(run));
         }
     }
 
@@ -247,8 +255,16 @@ impl<F: Futex> Once<F> {
     /// If it is called from within the closure, as [`call_once`](Self::call_once).
     #[track_caller]
     pub fn wait(&self) {
+        self.wait_for_run(true);
+    }
+
+    /// Waits as [`wait`](Self::wait) does; panics instead if the closure that ran last has panicked,
+    /// unless the caller `forces` it.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn wait_for_run(&self, forces: bool) {
         if !self.is_completed() {
-            self.call_slow(None);
+            self.call_slow(forces, None);
         }
     }
 
@@ -256,36 +272,39 @@ impl<F: Futex> Once<F> {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn call_slow(&self, work: Option<&mut dyn FnMut(OnceState)>) {
-        match (self.begin_or_wait(work.is_some()), work) {
-            (Begun::Mine(before), Some(work)) => {
+    fn call_slow(&self, forces: bool, work: Option<&mut dyn FnMut(OnceState)>) {
+        match (self.begin_or_wait(forces, work.is_some()), work) {
+            (Some(Begun::Mine(before)), Some(work)) => {
                 let mut run = Run { once: self, is_done: false };
                 work(before);
                 run.is_done = true;
             }
-            (Begun::WouldDeadlock, _) => {
+            (Some(Begun::WouldDeadlock), _) => {
                 panic!("leeward: what a Once runs asks for it again: it would wait for itself forever")
             }
+            (None, _) => panic!("leeward: a Once instance has previously been poisoned: what it ran has panicked"),
             _ => {}
         }
     }
 
     /// Begins a run, which [`end`](Self::end) ends, or waits until a closure has run. If the caller
-    /// `has_work` is false, it begins none.
-    pub(super) fn begin_or_wait(&self, has_work: bool) -> Begun {
+    /// `has_work` is false, it begins none. Returns `None`, with nothing begun, if the closure that ran
+    /// last has panicked and the caller `forces` nothing.
+    pub(super) fn begin_or_wait(&self, forces: bool, has_work: bool) -> Option<Begun> {
         let current = F::thread_number();
         let mut budget = SpinBudget::for_event(Timeout::Never);
         loop {
             // Acquire: as in `is_completed`.
             let word = self.word.load(Ordering::Acquire);
             match word {
-                DONE => return Begun::Done,
+                DONE => return Some(Begun::Done),
+                PANICKED | PANICKED_WANTED if check!(poison_once, !forces) => return None,
                 NEW | WANTED | PANICKED | PANICKED_WANTED if has_work => {
                     if self.begin(word, current) {
-                        return Begun::Mine(OnceState::of(word));
+                        return Some(Begun::Mine(OnceState::of(word)));
                     }
                 }
-                _ if check!(once_itself, current != 0 && runner(word) == current) => return Begun::WouldDeadlock,
+                _ if check!(once_itself, current != 0 && runner(word) == current) => return Some(Begun::WouldDeadlock),
                 _ if budget.pause::<F>() => {}
                 _ => self.sleep(word),
             }

@@ -116,7 +116,7 @@ pub fn wait<F: Futex>(event: &Event<F>, timeout: Timeout) -> bool {
 
 /// Begins the work of a `Once`, which [`end`] ends, or waits until it is done.
 pub fn begin<F: Futex>(once: &Once<F>) -> OnceBegun {
-    once.begin_or_wait(true)
+    once.begin_or_wait(true, true).expect("a call that is forced is not refused")
 }
 
 /// Ends the work of a `Once`; `is_done`: it has been done, and if not, the next caller begins it.

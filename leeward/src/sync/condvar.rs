@@ -18,7 +18,7 @@ use crate::raw;
 /// assert!(result.timed_out());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WaitTimeoutResult(bool);
+pub struct WaitTimeoutResult(pub(super) bool);
 
 impl WaitTimeoutResult {
     /// Returns true if the time was up and no notification came. After a wait with a condition: if
@@ -59,8 +59,8 @@ impl WaitTimeoutResult {
 /// Cost, fork and signals: [`raw::Condvar`].
 ///
 /// # Differences from std
-/// - Waits borrow the guard instead of consuming and returning it. `wait_timeout` is
-///   [`wait_for`](Self::wait_for), and `wait_timeout_while` is
+/// - Waits borrow the guard; std's, and those of `sync::poison`, consume and return it.
+///   `wait_timeout` is [`wait_for`](Self::wait_for), and `wait_timeout_while` is
 ///   [`wait_while_for`](Self::wait_while_for).
 /// - `notify_one` and `notify_all` return whether, and how many, threads were notified.
 /// - Waiters that are notified while the mutex is held are moved to it, and run one after the other
@@ -249,7 +249,7 @@ impl<S: raw::Scheme, F: Futex> Condvar<S, F> {
 
     /// Waits by the raw condition variable.
     #[track_caller]
-    fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
+    pub(super) fn wait_raw<R: RawMutex + raw::Lock<F>, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         timeout: Timeout,

@@ -1,4 +1,5 @@
-//! Locks for the threads of one process, with data and guards: change one `use` line.
+//! Locks for the threads of one process, with data and guards, in parking_lot's interface; those of
+//! `poison` have std's. A program changes its `use` lines.
 //!
 //! The data and the guards are [`lock_api`]'s, the locks are this library's ([`raw`](crate::raw)).
 //! Each type here says how it is used and how it differs from its cousins; the `raw` type that it
@@ -11,7 +12,9 @@
 //! that was broken off must be noticed, wrap the data in [`Poison`], which works with any lock.
 //!
 //! # Differences from std
-//! What holds for all types; each type lists its own.
+//! What holds for all types; each type lists its own. A program that was written for std unwraps a
+//! result at each lock: it moves to the module `poison` (feature `std`), whose types have std's
+//! interface, with its poisoning.
 //! - No poisoning but in [`LazyLock`].
 //! - Guards are `Send` with the feature `send_guard` only, where the data allows it: then another
 //!   thread may unlock, and nothing warns of a guard that is held across an `await`.
@@ -69,7 +72,9 @@ mod condvar;
 mod fair;
 mod mutex;
 mod once;
-mod poison;
+#[cfg(feature = "std")]
+pub mod poison;
+mod poisonable;
 #[cfg(feature = "threads")]
 mod reentrant;
 mod rwlock;
@@ -96,7 +101,7 @@ pub use mutex::{
     LightMutex, LightMutexGuard, MappedLightMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,
 };
 pub use once::{LazyLock, OnceLock};
-pub use poison::{Poison, Poisoned};
+pub use poisonable::{Poison, Poisoned};
 #[cfg(feature = "threads")]
 pub use reentrant::{
     MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex,

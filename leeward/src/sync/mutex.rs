@@ -30,7 +30,7 @@ pub type RawMutex = raw::Mutex;
 /// Cost, fairness, fork and signals: [`raw::Mutex`](crate::raw::Mutex).
 ///
 /// # Differences from std
-/// - No poisoning: `lock` returns the guard, `try_lock` an `Option`.
+/// - No poisoning: `lock` returns the guard, `try_lock` an `Option`. (`sync::poison` has std's.)
 /// - `try_lock_for`, `try_lock_until`; `MutexGuard::unlock_fair`, `unlocked`, `map`.
 /// - A waiter that lost more than 32 wake-ups, or one after a millisecond, is preferred to
 ///   newcomers.

@@ -97,7 +97,7 @@ impl<T> OnceLock<T> {
     /// - If it is called from within `make`, which would wait for itself.
     #[inline]
     #[track_caller]
-    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+    pub fn get_or_init<F: FnOnce() -> T>(&self, make: F) -> &T {
         self.once.call_once(|| {
             let value = make();
             // SAFETY: no other thread is here, and none reads the value before this has returned.
@@ -175,7 +175,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get() {
             Some(value) => f.debug_tuple("OnceLock").field(value).finish(),
-            None => f.write_str("OnceLock(<empty>)"),
+            None => f.debug_tuple("OnceLock").field(&format_args!("<uninit>")).finish(),
         }
     }
 }
@@ -223,7 +223,10 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         this.value.get_or_init(|| {
-            let make = this.make.take().expect("leeward: a LazyLock is poisoned: its initialiser has panicked");
+            let make = this
+                .make
+                .take()
+                .expect("leeward: a LazyLock instance has previously been poisoned: its initialiser has panicked");
             make()
         })
     }
@@ -284,6 +287,12 @@ impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
     }
 }
 
+impl<T, F> From<T> for LazyLock<T, F> {
+    fn from(value: T) -> LazyLock<T, F> {
+        LazyLock { value: OnceLock::from(value), make: Cell::new(None) }
+    }
+}
+
 impl<T: Default> Default for LazyLock<T> {
     fn default() -> LazyLock<T> {
         LazyLock::new(T::default)
@@ -294,7 +303,7 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value.get() {
             Some(value) => f.debug_tuple("LazyLock").field(value).finish(),
-            None => f.write_str("LazyLock(<not made>)"),
+            None => f.debug_tuple("LazyLock").field(&format_args!("<uninit>")).finish(),
         }
     }
 }

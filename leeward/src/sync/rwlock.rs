@@ -49,7 +49,7 @@ pub type RawRwLock = raw::RwLock;
 /// - A policy that is promised: a reader that arrives after a sleeping writer does not overtake it,
 ///   and one writer at most precedes a reader that was woken. std leaves the policy to the
 ///   platform.
-/// - No poisoning: `read` and `write` return the guards.
+/// - No poisoning: `read` and `write` return the guards. (`sync::poison` has std's.)
 /// - `try_read_for`, `try_write_for` and their `_until` forms. `read_recursive`, for a thread that
 ///   may read already. [Upgradable reads](RwLockUpgradableReadGuard), and `downgrade`.
 ///

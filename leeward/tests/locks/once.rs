@@ -17,7 +17,7 @@ use leeward::sync::{LazyLock, Once, OnceLock, OnceState};
 #[test]
 fn once_locks() {
     static CELL: OnceLock<String> = OnceLock::new();
-    assert_eq!((CELL.get(), format!("{CELL:?}")), (None, "OnceLock(<empty>)".to_owned()));
+    assert_eq!((CELL.get(), format!("{CELL:?}")), (None, "OnceLock(<uninit>)".to_owned()));
     assert!(panic_of(|| _ = CELL.get_or_init(|| panic!("not yet"))).contains("not yet"));
     assert_eq!(CELL.get_or_init(|| "one".to_owned()), "one");
     assert_eq!(CELL.set("two".to_owned()), Err("two".to_owned()));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use leeward::collect::{HashMap, HashSet, List, ShardMap};
 use leeward::rcu::{self, Domain, epoch};
-use leeward::sync::{Barrier, Condvar, Latch, LazyLock, Mutex, Once, OnceLock, Semaphore};
+use leeward::sync::{Barrier, Condvar, Latch, LazyLock, Mutex, Once, OnceLock, Semaphore, poison};
 use leeward::task;
 
 thread_local! {
@@ -48,6 +48,10 @@ fn panics_name_the_line_of_the_program() {
 
     let once = Once::new();
     names_this_file("Once::call_once", || once.call_once(|| once.call_once(|| ())));
+    let once = poison::Once::new();
+    names_this_file("poison::Once::call_once, in itself", || once.call_once(|| once.call_once(|| ())));
+    names_this_file("poison::Once::call_once", || once.call_once(|| ()));
+    names_this_file("poison::Once::wait", || once.wait());
     let lock = OnceLock::new();
     names_this_file("OnceLock::get_or_init", || _ = lock.get_or_init(|| *lock.get_or_init(|| 1)));
     let lazy = LazyLock::new(|| -> u32 { panic!("leeward: not ours") });

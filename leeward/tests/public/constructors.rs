@@ -19,6 +19,9 @@ fn locks() {
     made((sync::Condvar::new(), sync::Once::new(), sync::Latch::new(1), sync::Semaphore::new(1)));
     made((sync::Event::new(), sync::Barrier::new(1), sync::OnceLock::from(1), sync::LazyLock::new(|| 1)));
     made((sync::ReentrantMutex::new(1), sync::Poison::new(1)));
+    made((sync::poison::Mutex::new(1), sync::poison::RwLock::new(1), sync::poison::Mutex::from(1)));
+    made((sync::poison::Condvar::new(), sync::poison::Once::new(), sync::poison::Barrier::new(1)));
+    made((sync::poison::OnceLock::from(1), sync::poison::LazyLock::new(|| 1), sync::poison::RwLock::from(1)));
     made((asym::Mutex::new(1), asym::RwLock::new(1)));
     made((task::Mutex::new(1), task::RwLock::new(1), task::Semaphore::new(1)));
     made((sync::Mutex::from(1), sync::RwLock::from(1), asym::Mutex::from(1), asym::RwLock::from(1)));

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use leeward::raw::{self, Barrier, Latch, Once, Semaphore};
 use leeward::rcu::{RcuCell, RcuOption};
-use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard};
+use leeward::sync::{LazyLock, LightMutex, Mutex, MutexGuard, OnceLock, Poison, RwLock, RwLockWriteGuard, poison};
 use small_locks::SmallLock;
 
 /// How many turns each of two threads takes.
@@ -69,6 +69,33 @@ fn rwlocks() {
         assert!(both.try_write().is_none());
     });
     assert_eq!(*both.into_inner().0, 2 * TURNS.div_ceil(3));
+}
+
+/// A thread panics with both locks of `sync::poison`, beside one that takes them.
+#[test]
+fn locks_that_a_panic_poisons() {
+    let (mutex, lock) = (poison::Mutex::new(Box::new(0)), poison::RwLock::new(Box::new(0)));
+    let add = || {
+        let (mut first, mut second) = (mutex.lock().unwrap(), lock.write().unwrap());
+        **first += 1;
+        **second += 1;
+        (first, second)
+    };
+    thread::scope(|scope| {
+        let panics = scope.spawn(|| {
+            let _guards = add();
+            panic!("with both");
+        });
+        let _ = lock.read().map(|value| assert!(**value < 2));
+        assert!(panics.join().is_err());
+    });
+    let poisoned = (mutex.lock().unwrap_err().into_inner(), lock.read().unwrap_err().into_inner());
+    assert_eq!((**poisoned.0, **poisoned.1), (1, 1));
+    drop(poisoned);
+    mutex.clear_poison();
+    lock.clear_poison();
+    drop(add());
+    assert_eq!((*mutex.into_inner().unwrap(), *lock.into_inner().unwrap()), (2, 2));
 }
 
 #[test]

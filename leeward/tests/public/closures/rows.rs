@@ -19,7 +19,7 @@ use leeward::rcu::epoch::{self, Atomic, Collector};
 use leeward::rcu::{self, ArcCell, ArcOption, Global, RcuCell, RcuOption, Ref, qsbr};
 use leeward::robust;
 use leeward::shared::{self, Region};
-use leeward::sync::{Condvar, Mutex, OnceLock, Poison};
+use leeward::sync::{Condvar, Mutex, OnceLock, Poison, poison};
 
 use super::Again::{Panics, Returns, Waits};
 use super::{Row, Value, check};
@@ -55,6 +55,8 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         SHARED,
         SYNC,
         POISON,
+        POISONED,
+        POISONED_ONCE,
     ];
     lists.into_iter().flatten()
 }
@@ -443,6 +445,42 @@ rows! { SYNC of (Mutex<u64>, Condvar), (Mutex::new(1), Condvar::new());
     };
     "sync::Condvar::wait_while_until", Waits, |(mutex, condvar), closure| {
         condvar.wait_while_until(&mut mutex.lock(), |_| !yes(closure), Instant::now());
+    };
+}
+
+/// Locks that a closure's panic poisons, with std's interface.
+type Poisoned = (poison::Mutex<u64>, poison::Condvar);
+
+/// Calls `wait` with the guard, and clears the poison: the next call finds the lock as it was.
+fn poisons((mutex, condvar): &Poisoned, wait: impl FnOnce(poison::MutexGuard<'_, u64>, &poison::Condvar)) {
+    let end = catch_unwind(AssertUnwindSafe(|| wait(mutex.lock().unwrap(), condvar)));
+    assert_eq!(mutex.is_poisoned(), end.is_err());
+    mutex.clear_poison();
+    end.unwrap_or_else(|panic| resume_unwind(panic));
+}
+
+rows! { POISONED of Poisoned, (poison::Mutex::new(1), poison::Condvar::new());
+    "sync::Condvar::wait_while", Waits, |locks, closure| {
+        poisons(locks, |guard, condvar| _ = condvar.wait_while(guard, |_| !yes(closure)).unwrap());
+    };
+    "sync::Condvar::wait_timeout_while", Waits, |locks, closure| {
+        let limit = Duration::from_secs(1);
+        poisons(locks, |guard, condvar| _ = condvar.wait_timeout_while(guard, limit, |_| !yes(closure)).unwrap());
+    };
+}
+
+rows! { POISONED_ONCE of (), ();
+    "sync::Once::call_once", Returns, |(), closure| {
+        let once = poison::Once::new();
+        let end = catch_unwind(AssertUnwindSafe(|| once.call_once(closure)));
+        assert_eq!(once.is_completed(), end.is_ok());
+        end.unwrap_or_else(|panic| resume_unwind(panic));
+    };
+    "sync::Once::call_once_force", Returns, |(), closure| {
+        let once = poison::Once::new();
+        let end = catch_unwind(AssertUnwindSafe(|| once.call_once_force(|_| closure())));
+        once.call_once_force(|before| assert!(before.is_poisoned()));
+        end.unwrap_or_else(|panic| resume_unwind(panic));
     };
 }
 

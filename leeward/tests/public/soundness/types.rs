@@ -287,6 +287,13 @@ types! {
     leeward::sync::Poison<T>, Send, Sync, Shrink;
     leeward::sync::Poisoned, All, All, Absent;
     leeward::sync::RawThreadId, All, All, Absent;
+    leeward::sync::poison::Condvar, All, All, Absent;
+    leeward::sync::poison::Mutex<T>, Send, Send, Stay;
+    leeward::sync::poison::MutexGuard<'static, T>, None, Sync, Stay;
+    leeward::sync::poison::Once, All, All, Absent;
+    leeward::sync::poison::RwLock<T>, Send, Both, Stay;
+    leeward::sync::poison::RwLockReadGuard<'static, T>, None, Sync, Shrink;
+    leeward::sync::poison::RwLockWriteGuard<'static, T>, None, Sync, Stay;
     leeward::sync::ReentrantMutex<T>, Send, Send, Stay;
     leeward::sync::ReentrantMutexGuard<'static, T>, None, Sync, Stay;
     leeward::sync::RwLock<T>, Send, Both, Stay;

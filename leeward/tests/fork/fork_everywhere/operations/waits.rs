@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use leeward::sync::{Barrier, Event, LazyLock, Once, OnceLock, Poison, Semaphore};
+use leeward::sync::{Barrier, Event, LazyLock, Once, OnceLock, Poison, Semaphore, poison};
 
 use super::super::case::Beside;
 use super::Operation;
@@ -38,6 +38,14 @@ operations! {
     once_lock: || assert_eq!(*CELL.get_or_init(|| 1), 1);
     lazy: || assert_eq!(*LAZY, 1);
     poison: || Poison::new(1).access(|value| *value += 1).unwrap();
+    poisonable_mutex: || *POISONABLE.lock().unwrap() += 1 => left(poisonable_is_usable);
+    poisonable_mutex_awaited: || *POISONABLE.lock().unwrap() += 1 => beside(holds_the_poisonable)
+        .left(poisonable_is_usable);
+    poisonable_read: || drop(READ.read().unwrap()) => left(read_is_usable);
+    poisonable_written: || *READ.write().unwrap() += 1 => left(read_is_usable);
+    poisonable_condvar_timed: || drop(CONDVAR.wait_timeout(POISONABLE.lock().unwrap(), SHORT).unwrap()) =>
+        left(poisonable_is_usable);
+    poisonable_once: || STDS.call_once(|| ());
 }
 
 const SHORT: Duration = Duration::from_millis(2);
@@ -52,6 +60,10 @@ static ONCE: Once = Once::new();
 static SLOW: Once = Once::new();
 static CELL: OnceLock<u32> = OnceLock::new();
 static LAZY: LazyLock<u32> = LazyLock::new(|| 1);
+static POISONABLE: poison::Mutex<u32> = poison::Mutex::new(0);
+static READ: poison::RwLock<u32> = poison::RwLock::new(0);
+static CONDVAR: poison::Condvar = poison::Condvar::new();
+static STDS: poison::Once = poison::Once::new();
 
 fn semaphore_is_usable() -> bool {
     SEMAPHORE.permits() == 0 || SEMAPHORE.acquire_for(LONG)
@@ -65,6 +77,18 @@ fn empty_is_usable() -> bool {
 fn event_is_usable() -> bool {
     EVENT.set();
     EVENT.wait_for(LONG) && EVENT.clear() && !EVENT.wait_for(Duration::from_micros(10))
+}
+
+fn poisonable_is_usable() -> bool {
+    !matches!(POISONABLE.try_lock(), Err(poison::TryLockError::Poisoned(_)))
+}
+
+fn read_is_usable() -> bool {
+    !matches!(READ.try_read(), Err(poison::TryLockError::Poisoned(_)))
+}
+
+holding! {
+    holds_the_poisonable: POISONABLE.lock().unwrap();
 }
 
 fn acquires(beside: &Beside<'_>) {

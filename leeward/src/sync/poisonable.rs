@@ -26,7 +26,7 @@ use core::fmt;
 /// ```
 ///
 /// # Differences from std
-/// Compared with the poisoning of std's `Mutex`:
+/// Compared with the poisoning of std's `Mutex`, which the locks of `sync::poison` have:
 /// - A change is what happens within one call of [`access`](Self::access), not while a guard lives.
 ///   What only reads may use [`get`](Self::get), and does not poison.
 /// - [`Poisoned`] does not hold the guard: the value is reached by `clear` or
