@@ -1,6 +1,8 @@
 //! Waiting for any of several events. Called through `sync` and `shared`; calls
 //! [`System::wait_any`] and `event.rs`.
 
+use core::time::Duration;
+
 use super::Event;
 use super::event::{ONE, has_happened};
 use super::spin_budget::SpinBudget;
@@ -49,6 +51,24 @@ impl<const SHARED: bool> Event<System<SHARED>> {
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_any_until(events: &[&Self], deadline: Deadline) -> Result<Option<usize>, WrongCount> {
         Self::wait_any_by(events, Timeout::At(deadline))
+    }
+
+    /// Waits as [`wait_any`](Self::wait_any) does, for `limit` at most. Returns `None` if no event was set
+    /// by then. A limit that is longer than the clock can say is none.
+    ///
+    /// ```
+    /// use leeward::raw::Event;
+    /// use std::time::Duration;
+    /// let (stop, work) = (<Event>::new(), <Event>::new());
+    /// assert_eq!(Event::wait_any_for(&[&stop, &work], Duration::from_millis(1)), Ok(None));
+    /// work.set();
+    /// assert_eq!(Event::wait_any_for(&[&stop, &work], Duration::MAX), Ok(Some(1)));
+    /// ```
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait_any_for(events: &[&Self], limit: Duration) -> Result<Option<usize>, WrongCount> {
+        Self::wait_any_by(events, Timeout::after::<System<SHARED>>(limit))
     }
 
     /// Waits until one of the events is set; returns its index, or `None` if the time was up first.

@@ -40,8 +40,16 @@ fn counts_that_do_not_fit() {
     let events: Vec<_> = events.iter().collect();
     assert_eq!(Event::wait_any(&events), Err(WrongCount::TooMany(129)));
     assert_eq!(Event::wait_any_until(&events[1..], soon()), Ok(None));
+    assert_eq!(Event::wait_any_for(&[], Duration::MAX), Err(WrongCount::None));
+    assert_eq!(Event::wait_any_for(&events, Duration::MAX), Err(WrongCount::TooMany(129)));
+    for limit in [Duration::ZERO, Duration::from_millis(3)] {
+        assert_eq!(Event::wait_any_for(&events[1..], limit), Ok(None));
+    }
     events[128].set();
     assert_eq!(Event::wait_any(&events[1..]), Ok(127));
+    for limit in [Duration::ZERO, Duration::from_millis(3), Duration::MAX] {
+        assert_eq!(Event::wait_any_for(&events[1..], limit), Ok(Some(127)));
+    }
 }
 
 /// Tries what must hold with the kernel's call and without it.
@@ -109,7 +117,12 @@ fn events() {
         }
     });
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| Event::wait_any(&[&events[0], &events[1], &end]).unwrap());
+        let waiter = scope.spawn(|| {
+            let three = [&events[0], &events[1], &end];
+            // A limit that the clock cannot say is none.
+            assert_eq!(Event::wait_any_for(&three, Duration::MAX), Ok(Some(1)));
+            Event::wait_any(&three).unwrap()
+        });
         while !waiter.is_finished() {
             thread::sleep(Duration::from_micros(300));
             events[1].set();
