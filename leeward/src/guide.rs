@@ -39,6 +39,7 @@ pages! {
     rcu "rcu.md"
     collectors "collectors.md"
     asynchronous "async.md"
+    asynchronous_locks "async-locks.md"
     structures "structures.md"
     structures_map "structures-map.md"
     hash_map "hash-map.md"

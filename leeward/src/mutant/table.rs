@@ -147,6 +147,11 @@ mutants! {
     task_new_waker {
         tasks: the_last_poller_is_woken,
     }
+    /// The wake of a thread that waits as a task does.
+    task_blocking_wake {
+        task_blocking: a_thread_is_served_in_turn,
+        loom: task::loom_tests::a_thread_that_waits,
+    }
     /// The handing on of what a dropped future was handed.
     task_pass_on {
         tasks: a_future_that_is_dropped_hands_the_lock_on,

@@ -193,7 +193,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 }
 
 // The thread from which the guard does not move has the lock.
-guard! { MutexGuard [T: ?Sized], mut self => self.mutex.value.get() }
+guard! { MutexGuard<'_, T> [T: ?Sized], mut self => self.mutex.value.get() }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]

@@ -85,7 +85,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 }
 
 // The thread from which the guard does not move has the lock.
-guard! { MappedMutexGuard [T: ?Sized], mut self => self.part.as_ptr() }
+guard! { MappedMutexGuard<'_, T> [T: ?Sized], mut self => self.part.as_ptr() }
 
 impl<T: ?Sized> Drop for MappedMutexGuard<'_, T> {
     #[inline]

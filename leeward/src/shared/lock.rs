@@ -253,7 +253,7 @@ macro_rules! lock_guard {
         // dropped.
         guard! {
             #[track_caller]
-            $guard [T: AnyBytes], $($exclusive)? self => {
+            $guard<'_, T> [T: AnyBytes], $($exclusive)? self => {
                 self.must_be_ours();
                 self.$field.value.get()
             }

@@ -93,7 +93,7 @@ macro_rules! mapped {
         // is dropped.
         guard! {
             #[track_caller]
-            $mapped [T: ?Sized], $($exclusive)? self => {
+            $mapped<'_, T> [T: ?Sized], $($exclusive)? self => {
                 self.must_be_ours();
                 self.part.as_ptr()
             }

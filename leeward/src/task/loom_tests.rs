@@ -250,3 +250,13 @@ fn rwlocks() {
 fn a_writer_that_gives_up() {
     explore(2, || assert!(beside(RwLock::new(()), &[read, written_or_given_up, read]) <= 1));
 }
+
+#[test]
+fn a_thread_that_waits() {
+    fn locked_by_a_thread(mutex: &Mutex<()>, value: &Value) {
+        let _guard = mutex.blocking_lock();
+        value.add();
+    }
+    explore(3, || assert_eq!(beside(Mutex::new(()), &[locked_by_a_thread, locked_by_a_thread]), 2));
+    explore(2, || assert_eq!(beside(Mutex::new(()), &[locked, locked_by_a_thread]), 2));
+}

@@ -10,6 +10,9 @@
 //! | [`RwLock`] | 48 | a compare-exchange each way | 64 |
 //! | [`Semaphore`] | 48 | a compare-exchange each way | 64 |
 //!
+//! The calls whose names end in `_owned` ask for an `Arc` of the lock, which their futures and guards
+//! keep alive: these have no lifetime, and serve a task that is spawned.
+//!
 //! What follows holds for all of them, and is not repeated at each type.
 //!
 //! # Fairness
@@ -71,6 +74,15 @@
 //! dropped because of a panic, and a waker panics in that drop; and at the second panic of one call
 //! without the feature `std`.
 //!
+//! # Threads that wait
+//! A thread that runs no tasks waits by [`Mutex::blocking_lock`], [`RwLock::blocking_read`] and
+//! [`RwLock::blocking_write`]: in turn with the tasks, asleep on a futex, without allocating. There is
+//! no way back for it, as dropping a future is one.
+//!
+//! A task must not call these. Nothing finds it out here, as tokio does by a panic: the call holds up its
+//! executor's thread, and all tasks of it. If the task that has the lock needs that thread, both wait for
+//! ever; with one thread, this is certain. `try_lock` and its kin may be called anywhere.
+//!
 //! # Executors
 //! The futures are `Send` where the data allows it, and so are the guards. They do not take part in
 //! tokio's cooperative budget: a task that locks a free lock in a loop without any other `.await`
@@ -95,6 +107,7 @@
 //! # Signals
 //! The locks are not async-signal-safe.
 
+mod blocking;
 mod counts;
 mod hand_over;
 mod handed;
@@ -106,12 +119,18 @@ mod queue;
 mod request;
 mod rwlock;
 mod semaphore;
+mod side;
 mod wake_list;
 mod word;
 
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
 
-pub use mutex::{Lock, Mutex, MutexGuard, TryLockError};
-pub use rwlock::{Read, RwLock, RwLockReadGuard, RwLockWriteGuard, Write};
-pub use semaphore::{Acquire, AcquireError, Semaphore, SemaphorePermit, TryAcquireError};
+pub use mutex::{Lock, LockOwned, Mutex, MutexGuard, OwnedMutexGuard, TryLockError};
+pub use rwlock::{
+    OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Read, ReadOwned, RwLock, RwLockReadGuard, RwLockWriteGuard, Write,
+    WriteOwned,
+};
+pub use semaphore::{
+    Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+};

@@ -1,13 +1,16 @@
-//! A mutex for tasks: one permit, and a value. Calls `request.rs`.
+//! A mutex for tasks: one permit, and a value. Calls `request.rs` and, for threads, `blocking.rs`.
 
+use alloc::sync::Arc;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use super::blocking::wait;
 use super::permits::Permits;
 use super::request::{HasPermits, Request};
+use super::side::side;
 use crate::atomic::const_fn;
 use crate::guard::guard;
 
@@ -108,7 +111,77 @@ impl<T: ?Sized> Mutex<T> {
     /// If it is locked.
     #[inline]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
-        if self.permits.try_take(1) { Ok(MutexGuard { mutex: self }) } else { Err(TryLockError(())) }
+        if self.permits.try_take(1) { Ok(MutexGuard { lock: self }) } else { Err(TryLockError(())) }
+    }
+
+    /// Returns a future that is ready with the lock, by a guard that keeps the mutex alive: for a task
+    /// that outlives the borrow, or a guard in a struct without a lifetime.
+    ///
+    /// ```
+    /// # use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Waker}};
+    /// use leeward::task::Mutex;
+    /// let mutex = Arc::new(Mutex::new(0));
+    /// let locking = mutex.clone().lock_owned();
+    /// let Poll::Ready(mut guard) = pin!(locking).poll(&mut Context::from_waker(Waker::noop())) else {
+    ///     unreachable!("nobody has it")
+    /// };
+    /// std::thread::spawn(move || *guard += 1).join().unwrap();
+    /// assert_eq!(*mutex.try_lock().unwrap(), 1);
+    /// ```
+    #[inline]
+    pub fn lock_owned(self: Arc<Self>) -> LockOwned<T> {
+        LockOwned(Request::new(self, 1))
+    }
+
+    /// Locks the mutex if it is free, by a guard that keeps the mutex alive.
+    ///
+    /// ```
+    /// use leeward::task::Mutex;
+    /// use std::sync::Arc;
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().try_lock_owned()?;
+    /// assert!(mutex.try_lock_owned().is_err());
+    /// # drop(guard);
+    /// # Ok::<(), leeward::task::TryLockError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is locked.
+    #[inline]
+    pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
+        if self.permits.try_take(1) { Ok(OwnedMutexGuard { lock: self }) } else { Err(TryLockError(())) }
+    }
+
+    /// Locks the mutex; the thread waits, in turn with the tasks. For code that is not async: see
+    /// [the module](crate::task#threads-that-wait).
+    ///
+    /// ```
+    /// use leeward::task::Mutex;
+    /// let mutex = Mutex::new(0);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| *mutex.blocking_lock() += 1);
+    /// });
+    /// assert_eq!(*mutex.blocking_lock(), 1);
+    /// ```
+    #[inline]
+    pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
+        if self.permits.take(1) { MutexGuard { lock: self } } else { wait(self.lock()) }
+    }
+
+    /// Locks the mutex as [`blocking_lock`](Self::blocking_lock) does, by a guard that keeps it alive.
+    ///
+    /// ```
+    /// use leeward::task::Mutex;
+    /// use std::sync::Arc;
+    /// let mutex = Arc::new(Mutex::new(0));
+    /// let mut guard = mutex.clone().blocking_lock_owned();
+    /// *guard += 1;
+    /// drop(mutex);
+    /// assert_eq!(*guard, 1);
+    /// ```
+    #[inline]
+    pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        if self.permits.take(1) { OwnedMutexGuard { lock: self } } else { wait(self.lock_owned()) }
     }
 
     /// Returns the value: nobody else has the mutex.
@@ -153,41 +226,17 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// The future that [`Mutex::lock`] returns.
-#[must_use = "a future does nothing until it is polled"]
-pub struct Lock<'a, T: ?Sized>(Request<&'a Mutex<T>>);
-
-impl<'a, T: ?Sized> Future for Lock<'a, T> {
-    type Output = MutexGuard<'a, T>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<MutexGuard<'a, T>> {
-        // SAFETY: the request is pinned with the future: nothing moves it out.
-        let request = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        match request.poll(context) {
-            Poll::Ready(Ok(mutex)) => Poll::Ready(MutexGuard { mutex }),
-            // (A mutex is never closed.)
-            Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Lock<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").finish_non_exhaustive()
-    }
-}
-
-/// A locked [`Mutex`]'s value. The drop unlocks, on any thread, and hands the mutex to the task
-/// that has waited longest.
-#[must_use = "the mutex is unlocked at once"]
-#[clippy::has_significant_drop]
-pub struct MutexGuard<'a, T: ?Sized> {
-    mutex: &'a Mutex<T>,
-}
+side!(Lock ['a] of "Mutex::lock", MutexGuard, &'a Mutex<T>, 1, [mut],
+    "A locked [`Mutex`]'s value. The drop unlocks, on any thread, and hands the mutex to the task that has \
+    waited longest.");
+side!(LockOwned [] of "Mutex::lock_owned", OwnedMutexGuard, Arc<Mutex<T>>, 1, [mut],
+    "A locked [`Mutex`]'s value, which keeps the mutex alive. The drop unlocks, on any thread, as that of a \
+    [`MutexGuard`] does.");
 
 // SAFETY: it gives no more than a reference to the value.
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// Returns the mutex that the guard is of.
@@ -199,23 +248,22 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// assert!(std::ptr::eq(MutexGuard::mutex(&guard), &mutex));
     /// ```
     pub fn mutex(this: &Self) -> &'a Mutex<T> {
-        this.mutex
+        this.lock
     }
 }
 
-// Locked, by this guard.
-guard! { MutexGuard [T: ?Sized], mut self => self.mutex.value.get() }
-
-impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        self.mutex.permits.give(1);
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+impl<T: ?Sized> OwnedMutexGuard<T> {
+    /// Returns the mutex that the guard is of.
+    ///
+    /// ```
+    /// use leeward::task::{Mutex, OwnedMutexGuard};
+    /// use std::sync::Arc;
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().try_lock_owned().unwrap();
+    /// assert!(Arc::ptr_eq(OwnedMutexGuard::mutex(&guard), &mutex));
+    /// ```
+    pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
+        &this.lock
     }
 }
 

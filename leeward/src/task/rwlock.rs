@@ -1,15 +1,20 @@
-//! A readers-writer lock for tasks: a reader takes one permit, a writer all. Calls `request.rs`.
+//! A readers-writer lock for tasks: a reader takes one permit, a writer all. Calls `request.rs` and, for
+//! threads, `blocking.rs`.
 
+use alloc::sync::Arc;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::future::Future;
 use core::mem::ManuallyDrop;
 use core::pin::Pin;
+use core::ptr;
 use core::task::{Context, Poll};
 
+use super::blocking::wait;
 use super::mutex::TryLockError;
 use super::permits::Permits;
 use super::request::{HasPermits, Request};
+use super::side::side;
 use crate::atomic::const_fn;
 use crate::guard::guard;
 
@@ -154,6 +159,106 @@ impl<T: ?Sized> RwLock<T> {
         if self.permits.try_take(ALL) { Ok(RwLockWriteGuard { lock: self }) } else { Err(TryLockError(())) }
     }
 
+    /// Returns a future that is ready with a reader's lock, by a guard that keeps the lock alive.
+    ///
+    /// ```
+    /// # use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Waker}};
+    /// use leeward::task::RwLock;
+    /// let lock = Arc::new(RwLock::new(7));
+    /// let reading = lock.clone().read_owned();
+    /// let Poll::Ready(reader) = pin!(reading).poll(&mut Context::from_waker(Waker::noop())) else {
+    ///     unreachable!("nobody writes")
+    /// };
+    /// drop(lock);
+    /// assert_eq!(*reader, 7);
+    /// ```
+    #[inline]
+    pub fn read_owned(self: Arc<Self>) -> ReadOwned<T> {
+        ReadOwned(Request::new(self, 1))
+    }
+
+    /// Returns a future that is ready with a writer's lock, by a guard that keeps the lock alive.
+    ///
+    /// ```
+    /// # use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Waker}};
+    /// use leeward::task::RwLock;
+    /// let lock = Arc::new(RwLock::new(7));
+    /// let writing = lock.clone().write_owned();
+    /// let Poll::Ready(mut writer) = pin!(writing).poll(&mut Context::from_waker(Waker::noop())) else {
+    ///     unreachable!("nobody has it")
+    /// };
+    /// std::thread::spawn(move || *writer += 1).join().unwrap();
+    /// assert_eq!(*lock.try_read().unwrap(), 8);
+    /// ```
+    #[inline]
+    pub fn write_owned(self: Arc<Self>) -> WriteOwned<T> {
+        WriteOwned(Request::new(self, ALL))
+    }
+
+    /// Locks for reading if no task writes or waits, by a guard that keeps the lock alive.
+    ///
+    /// ```
+    /// use leeward::task::RwLock;
+    /// use std::sync::Arc;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let (one, other) = (lock.clone().try_read_owned()?, lock.try_read_owned()?);
+    /// assert_eq!(*one + *other, 2);
+    /// # Ok::<(), leeward::task::TryLockError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a task writes, or waits.
+    #[inline]
+    pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
+        if self.permits.try_take(1) { Ok(OwnedRwLockReadGuard { lock: self }) } else { Err(TryLockError(())) }
+    }
+
+    /// Locks for writing if the lock is free, by a guard that keeps the lock alive.
+    ///
+    /// ```
+    /// use leeward::task::RwLock;
+    /// use std::sync::Arc;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let writer = lock.clone().try_write_owned()?;
+    /// assert!(lock.try_read_owned().is_err());
+    /// # drop(writer);
+    /// # Ok::<(), leeward::task::TryLockError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a task reads or writes.
+    #[inline]
+    pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
+        if self.permits.try_take(ALL) { Ok(OwnedRwLockWriteGuard { lock: self }) } else { Err(TryLockError(())) }
+    }
+
+    /// Locks for reading; the thread waits, in turn with the tasks. For code that is not async: see
+    /// [the module](crate::task#threads-that-wait).
+    ///
+    /// ```
+    /// use leeward::task::RwLock;
+    /// let lock = RwLock::new(7);
+    /// assert_eq!(*lock.blocking_read(), 7);
+    /// ```
+    #[inline]
+    pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
+        if self.permits.take(1) { RwLockReadGuard { lock: self } } else { wait(self.read()) }
+    }
+
+    /// Locks for writing; the thread waits, in turn with the tasks. For code that is not async: see
+    /// [the module](crate::task#threads-that-wait).
+    ///
+    /// ```
+    /// use leeward::task::RwLock;
+    /// let lock = RwLock::new(7);
+    /// *lock.blocking_write() += 1;
+    /// assert_eq!(lock.into_inner(), 8);
+    /// ```
+    #[inline]
+    pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
+        if self.permits.take(ALL) { RwLockWriteGuard { lock: self } } else { wait(self.write()) }
+    }
+
     /// Returns the value: nobody else has the lock.
     ///
     /// ```
@@ -196,61 +301,14 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// Makes a future and its guard, which is exclusive if `mut` is in the brackets.
-macro_rules! side {
-    ($future:ident of $call:literal, $guard:ident, $count:expr, [$($exclusive:ident)?], $doc:literal) => {
-        #[doc = concat!("The future that [`RwLock::", $call, "`] returns.")]
-        #[must_use = "a future does nothing until it is polled"]
-        pub struct $future<'a, T: ?Sized>(Request<&'a RwLock<T>>);
-
-        impl<'a, T: ?Sized> Future for $future<'a, T> {
-            type Output = $guard<'a, T>;
-
-            #[inline]
-            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-                // SAFETY: the request is pinned with the future: nothing moves it out.
-                let request = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-                match request.poll(context) {
-                    Poll::Ready(Ok(lock)) => Poll::Ready($guard { lock }),
-                    // (A lock is never closed.)
-                    Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
-                }
-            }
-        }
-
-        impl<T: ?Sized> fmt::Debug for $future<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($future)).finish_non_exhaustive()
-            }
-        }
-
-        #[doc = $doc]
-        #[must_use = "the lock is unlocked at once"]
-        #[clippy::has_significant_drop]
-        pub struct $guard<'a, T: ?Sized> {
-            lock: &'a RwLock<T>,
-        }
-
-        // Locked, by this guard.
-        guard! { $guard [T: ?Sized], $($exclusive)? self => self.lock.value.get() }
-
-        impl<T: ?Sized> Drop for $guard<'_, T> {
-            #[inline]
-            fn drop(&mut self) {
-                self.lock.permits.give($count as usize);
-            }
-        }
-
-        impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-    };
-}
-
-side!(Read of "read", RwLockReadGuard, 1, [], "A [`RwLock`]'s value to read. The drop unlocks on any thread.");
-side!(Write of "write", RwLockWriteGuard, ALL, [mut], "A [`RwLock`]'s value to write. The drop unlocks on any thread.");
+side!(Read ['a] of "RwLock::read", RwLockReadGuard, &'a RwLock<T>, 1, [],
+    "A [`RwLock`]'s value to read. The drop unlocks on any thread.");
+side!(Write ['a] of "RwLock::write", RwLockWriteGuard, &'a RwLock<T>, ALL, [mut],
+    "A [`RwLock`]'s value to write. The drop unlocks on any thread.");
+side!(ReadOwned [] of "RwLock::read_owned", OwnedRwLockReadGuard, Arc<RwLock<T>>, 1, [],
+    "A [`RwLock`]'s value to read, which keeps the lock alive. The drop unlocks on any thread.");
+side!(WriteOwned [] of "RwLock::write_owned", OwnedRwLockWriteGuard, Arc<RwLock<T>>, ALL, [mut],
+    "A [`RwLock`]'s value to write, which keeps the lock alive. The drop unlocks on any thread.");
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Makes the writer a reader. No other writer comes in between; readers that wait next are let
@@ -268,6 +326,53 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let lock = ManuallyDrop::new(self).lock;
         let reader = RwLockReadGuard { lock };
         lock.permits.give(ALL as usize - 1);
+        reader
+    }
+}
+
+impl<T: ?Sized> OwnedRwLockReadGuard<T> {
+    /// Returns the lock that the guard is of.
+    ///
+    /// ```
+    /// use leeward::task::{OwnedRwLockReadGuard, RwLock};
+    /// use std::sync::Arc;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let reader = lock.clone().try_read_owned().unwrap();
+    /// assert!(Arc::ptr_eq(OwnedRwLockReadGuard::rwlock(&reader), &lock));
+    /// ```
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        &this.lock
+    }
+}
+
+impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
+    /// Returns the lock that the guard is of.
+    ///
+    /// ```
+    /// use leeward::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use std::sync::Arc;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let writer = lock.clone().try_write_owned().unwrap();
+    /// assert!(Arc::ptr_eq(OwnedRwLockWriteGuard::rwlock(&writer), &lock));
+    /// ```
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        &this.lock
+    }
+
+    /// Makes the writer a reader, as [`RwLockWriteGuard::downgrade`] does.
+    ///
+    /// ```
+    /// use leeward::task::RwLock;
+    /// use std::sync::Arc;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let reader = lock.clone().try_write_owned().unwrap().downgrade();
+    /// assert_eq!(*reader + *lock.try_read().unwrap(), 2);
+    /// ```
+    pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
+        let writer = ManuallyDrop::new(self);
+        // SAFETY: the writer is not dropped, and not used any more.
+        let reader = OwnedRwLockReadGuard { lock: unsafe { ptr::read(&raw const writer.lock) } };
+        reader.lock.permits.give(ALL as usize - 1);
         reader
     }
 }

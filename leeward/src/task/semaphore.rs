@@ -9,6 +9,10 @@ use super::permits::Permits;
 use super::request::{HasPermits, Request};
 use crate::atomic::const_fn;
 
+mod owned;
+
+pub use owned::{AcquireOwned, OwnedSemaphorePermit};
+
 /// A number of permits that any task may take, some at a time, and give back.
 ///
 /// What was done before permits are given back happens before the return of the call that takes
@@ -141,13 +145,27 @@ impl Semaphore {
     /// If fewer are free, or a task waits; or if the semaphore is closed.
     #[inline]
     pub fn try_acquire_many(&self, permits: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_take(permits)?;
+        Ok(SemaphorePermit { semaphore: self, permits: permits as usize })
+    }
+
+    /// Takes `permits` permits if that many are free. They are the caller's, who has to give them back.
+    #[inline]
+    fn try_take(&self, permits: u32) -> Result<(), TryAcquireError> {
         if self.permits.try_take(permits) {
-            Ok(SemaphorePermit { semaphore: self, permits: permits as usize })
+            Ok(())
         } else if self.is_closed() {
             Err(TryAcquireError::Closed)
         } else {
             Err(TryAcquireError::NoPermits)
         }
+    }
+
+    /// Returns the sum of some permits of this semaphore and of `others`, which must be the same.
+    #[track_caller]
+    fn merged(&self, permits: usize, other: &Semaphore, others: usize) -> usize {
+        assert!(core::ptr::eq(self, other), "leeward: permits of two semaphores cannot be merged");
+        permits.checked_add(others).expect("leeward: a SemaphorePermit cannot count so many permits")
     }
 
     /// Adds permits, for good.
@@ -318,9 +336,7 @@ impl SemaphorePermit<'_> {
     /// then.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
-        assert!(core::ptr::eq(self.semaphore, other.semaphore), "leeward: permits of two semaphores cannot be merged");
-        let sum = self.permits.checked_add(other.permits);
-        self.permits = sum.expect("leeward: a SemaphorePermit cannot count so many permits");
+        self.permits = self.semaphore.merged(self.permits, other.semaphore, other.permits);
         other.permits = 0;
     }
 }

@@ -5,6 +5,7 @@ mod common;
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use leeward::collect::{HashMap, HashSet, List, ShardMap};
@@ -45,6 +46,10 @@ fn panics_name_the_line_of_the_program() {
     names_this_file("Barrier::new", || _ = Barrier::new(usize::MAX));
     names_this_file("task::Semaphore::new", || _ = task::Semaphore::new(usize::MAX));
     names_this_file("task::Semaphore::add_permits", || task::Semaphore::new(1).add_permits(usize::MAX));
+    names_this_file("task::OwnedSemaphorePermit::merge", || {
+        let one = || Arc::new(task::Semaphore::new(1)).try_acquire_owned().unwrap();
+        one().merge(one());
+    });
 
     let once = Once::new();
     names_this_file("Once::call_once", || once.call_once(|| once.call_once(|| ())));

@@ -14,7 +14,7 @@ mod polled;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::{self, JoinHandle};
 
 use common::Watchdog;
@@ -30,6 +30,26 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 static MUTEX: task::Mutex<u32> = task::Mutex::const_new(0);
 static RWLOCK: task::RwLock<u32> = task::RwLock::const_new(0);
 static SEMAPHORE: task::Semaphore = task::Semaphore::const_new(2);
+
+/// What `static`s cannot be: a lock that its futures keep alive.
+fn owned<L: 'static>(cell: &'static OnceLock<Arc<L>>, new: fn() -> L) -> Arc<L> {
+    cell.get_or_init(|| Arc::new(new())).clone()
+}
+
+fn owned_mutex() -> Arc<task::Mutex<u32>> {
+    static IT: OnceLock<Arc<task::Mutex<u32>>> = OnceLock::new();
+    owned(&IT, || task::Mutex::new(0))
+}
+
+fn owned_rwlock() -> Arc<task::RwLock<u32>> {
+    static IT: OnceLock<Arc<task::RwLock<u32>>> = OnceLock::new();
+    owned(&IT, || task::RwLock::new(0))
+}
+
+fn owned_semaphore() -> Arc<task::Semaphore> {
+    static IT: OnceLock<Arc<task::Semaphore>> = OnceLock::new();
+    owned(&IT, || task::Semaphore::new(2))
+}
 
 const ROWS: &[Row] = &[
     Row {
@@ -112,6 +132,48 @@ const ROWS: &[Row] = &[
         after_panic: AfterPanic::GoesOn,
     },
     Row {
+        declared: "leeward/task/mutex.rs: LockOwned",
+        name: "task::Mutex::lock_owned",
+        future: || waiting(owned_mutex().lock_owned(), held),
+        hold: || Box::new(owned_mutex().try_lock_owned().unwrap()),
+        call: || {
+            drop(owned_mutex().try_lock_owned());
+            poll_and_drop(waiting(owned_mutex().lock_owned(), held));
+        },
+        is_free: || owned_mutex().try_lock().is_ok(),
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
+        declared: "leeward/task/rwlock.rs: ReadOwned",
+        name: "task::RwLock::read_owned",
+        future: || waiting(owned_rwlock().read_owned(), held),
+        hold: || Box::new(owned_rwlock().try_write_owned().unwrap()),
+        call: call_owned_rwlock,
+        is_free: || owned_rwlock().try_write().is_ok(),
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
+        declared: "leeward/task/rwlock.rs: WriteOwned",
+        name: "task::RwLock::write_owned",
+        future: || waiting(owned_rwlock().write_owned(), held),
+        hold: || Box::new(owned_rwlock().try_read_owned().unwrap()),
+        call: call_owned_rwlock,
+        is_free: || owned_rwlock().try_write().is_ok(),
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
+        declared: "leeward/task/semaphore/owned.rs: AcquireOwned",
+        name: "task::Semaphore::acquire_many_owned",
+        future: || waiting(owned_semaphore().acquire_many_owned(2), |permit| Box::new(permit.unwrap())),
+        hold: || Box::new(owned_semaphore().try_acquire_owned().unwrap()),
+        call: || {
+            drop(owned_semaphore().try_acquire_owned());
+            poll_and_drop(waiting(owned_semaphore().acquire_owned(), |permit| Box::new(permit.unwrap())));
+        },
+        is_free: || owned_semaphore().available_permits() == 2,
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
         declared: "leeward/rcu/grace/future.rs: GracePeriod",
         name: "Domain::synchronize_async",
         future: || waiting(Own::synchronize_async(), held),
@@ -182,6 +244,13 @@ fn call_rwlock() {
     poll_and_drop(waiting(RWLOCK.write(), held));
 }
 
+fn call_owned_rwlock() {
+    drop(owned_rwlock().try_read_owned());
+    drop(owned_rwlock().try_write_owned());
+    poll_and_drop(waiting(owned_rwlock().read_owned(), held));
+    poll_and_drop(waiting(owned_rwlock().write_owned(), held));
+}
+
 fn call_domain() {
     Own::defer(|| ());
     Own::poll_state(&Own::start_poll());
@@ -217,6 +286,9 @@ impl Drop for Section {
     }
 }
 
+/// The macros that make types of futures: the name is the first word.
+const MACROS: &[&str] = &["side"];
+
 /// Calls `each` with the file and the name of each type of futures, and each function that returns one,
 /// that a folder's files declare.
 fn declared(folder: &Path, within: &str, each: &mut dyn FnMut(String)) {
@@ -251,12 +323,13 @@ fn declared(folder: &Path, within: &str, each: &mut dyn FnMut(String)) {
                 continue;
             }
             // One that a macro names.
-            let made = code().filter(|line| line.starts_with("side!(")).count();
-            assert_ne!(made, 0, "{within}: the futures that the macro makes: {line}");
-            code().filter_map(|line| line.strip_prefix("side!(")?.split(' ').next()).for_each(|name| {
-                each(format!("{within}: {name}"));
-            });
+            assert!(MACROS.iter().any(|name| text.contains(&format!("macro_rules! {name} "))), "{within}: {line}");
         }
+        let names = code().filter_map(|line| {
+            let called = MACROS.iter().find_map(|name| line.strip_prefix(name)?.strip_prefix("!("));
+            called?.split(' ').next()
+        });
+        names.for_each(|name| each(format!("{within}: {name}")));
     }
 }
 
@@ -308,6 +381,10 @@ rows! {
     a_reader: "leeward/task/rwlock.rs: Read";
     a_writer: "leeward/task/rwlock.rs: Write";
     permits: "leeward/task/semaphore.rs: Acquire";
+    an_owned_mutex: "leeward/task/mutex.rs: LockOwned";
+    an_owned_reader: "leeward/task/rwlock.rs: ReadOwned";
+    an_owned_writer: "leeward/task/rwlock.rs: WriteOwned";
+    owned_permits: "leeward/task/semaphore/owned.rs: AcquireOwned";
     a_grace_period: "leeward/rcu/grace/future.rs: GracePeriod";
     what_is_reclaimed: "leeward/rcu/free/reclaimed.rs: Reclaimed";
 }

@@ -499,7 +499,10 @@ fn locks_for_tasks() {
     }
     let (mutex, permits) = (task::Mutex::new(Box::new(0)), task::Semaphore::new(2));
     let both = task::RwLock::new((Box::new(0), Box::new(0)));
+    let owned = Arc::new(task::Mutex::new(Box::new(0)));
     twice(|turn| {
+        **owned.blocking_lock() += 1;
+        **run(owned.clone().lock_owned(), usize::MAX).unwrap() += 1;
         let polls = if turn % 3 == 0 { 1 } else { usize::MAX };
         if let Some(mut guard) = run(mutex.lock(), polls) {
             **guard += 1;
@@ -513,7 +516,7 @@ fn locks_for_tasks() {
         }
         let _ = run(both.read(), polls).map(|reader| assert_eq!(reader.0, reader.1));
     });
-    assert_eq!(permits.available_permits(), 2);
+    assert_eq!((permits.available_permits(), **owned.try_lock().unwrap()), (2, 4 * TURNS));
     let sum = **mutex.try_lock().unwrap();
     assert!((2 * TURNS - 8..=2 * TURNS).contains(&sum));
 }

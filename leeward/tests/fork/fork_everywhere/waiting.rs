@@ -10,7 +10,7 @@ use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared};
 use leeward::raw::{self, Barrier, LightMutex, Mutex, Once, RwLock};
 use leeward::rcu::{Domain, Limit, Policy};
 use leeward::robust::{self, ByExchange, ByStore, Unlock};
-use leeward::{asym, pi};
+use leeward::{asym, pi, task};
 
 use super::common::{eventually, is_asleep, patience};
 use super::small_locks::SmallLock;
@@ -77,6 +77,8 @@ static BY_EXCHANGE: robust::Mutex<[u32; 1], ByExchange> = robust::Mutex::with_un
 static BY_STORE: robust::Mutex<[u32; 1], ByStore> = robust::Mutex::with_unlock([0]);
 static ROBUSTLY_WRITTEN: robust::RwLock<u32> = robust::RwLock::new(0);
 static ROBUSTLY_READ: robust::RwLock<u32> = robust::RwLock::new(0);
+static OF_TASKS: task::Mutex<u32> = task::Mutex::const_new(0);
+static HELD: std::sync::Mutex<Option<task::MutexGuard<'_, u32>>> = std::sync::Mutex::new(None);
 static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 const AWAITED: &[Awaited] = &[
@@ -147,6 +149,7 @@ const AWAITED: &[Awaited] = &[
     awaited("readers, behind one that waits", (|| (), InUse::synchronize, || ()), Some(|| ())),
     awaited("what was deferred", (|| (), InUse::barrier, || ()), Some(|| ())),
     awaited("room for what is deferred", (limit, || Limited::defer(|| ()), || ()), Some(|| ())),
+    awaited("a lock of tasks", (hold_task_lock, wait_for_task_lock, give_task_lock), Some(wait_for_task_lock)),
     awaited("who does it once", (|| (), || ONCE.wait(), || ()), Some(|| ())),
 ];
 
@@ -209,6 +212,18 @@ fn read_robust() {
 
 fn write_robust() {
     ROBUSTLY_READ.write().unwrap().with(|count| *count += 1);
+}
+
+fn hold_task_lock() {
+    *HELD.lock().unwrap() = Some(OF_TASKS.try_lock().unwrap());
+}
+
+fn wait_for_task_lock() {
+    *OF_TASKS.blocking_lock() += 1;
+}
+
+fn give_task_lock() {
+    *HELD.lock().unwrap() = None;
 }
 
 fn wait_any() {

@@ -303,10 +303,17 @@ types! {
     leeward::sync::WaitTimeoutResult, All, All, Absent;
     leeward::task::Acquire<'static>, All, All, Shrink;
     leeward::task::AcquireError, All, All, Absent;
+    leeward::task::AcquireOwned, All, All, Absent;
     leeward::task::Lock<'static, T>, Send, Send, Stay;
+    leeward::task::LockOwned<T>, Send, Send, Stay;
     leeward::task::Mutex<T>, Send, Send, Stay;
     leeward::task::MutexGuard<'static, T>, Send, Both, Stay;
+    leeward::task::OwnedMutexGuard<T>, Send, Both, Stay;
+    leeward::task::OwnedRwLockReadGuard<T>, Both, Both, Stay;
+    leeward::task::OwnedRwLockWriteGuard<T>, Both, Both, Stay;
+    leeward::task::OwnedSemaphorePermit, All, All, Absent;
     leeward::task::Read<'static, T>, Both, Both, Stay;
+    leeward::task::ReadOwned<T>, Both, Both, Stay;
     leeward::task::RwLock<T>, Send, Both, Stay;
     leeward::task::RwLockReadGuard<'static, T>, Both, Both, Stay;
     leeward::task::RwLockWriteGuard<'static, T>, Both, Both, Stay;
@@ -315,6 +322,7 @@ types! {
     leeward::task::TryAcquireError, All, All, Absent;
     leeward::task::TryLockError, All, All, Absent;
     leeward::task::Write<'static, T>, Both, Both, Stay;
+    leeward::task::WriteOwned<T>, Both, Both, Stay;
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use leeward::task::{Mutex, RwLock, Semaphore};
@@ -32,6 +33,11 @@ operations! {
         SEMAPHORE.add_permits(1);
         SEMAPHORE.forget_permits(1);
     } => left(is_usable);
+    lock_owned: || drop(polled(owned().lock_owned())) => left(is_usable);
+    blocking_lock: || {
+        let own = Mutex::new(0);
+        *own.blocking_lock() += 1;
+    };
     close: || {
         let own = Semaphore::new(0);
         assert!(polled(own.acquire()).is_none());
@@ -42,6 +48,11 @@ operations! {
 static MUTEX: Mutex<u32> = Mutex::const_new(0);
 static RWLOCK: RwLock<u32> = RwLock::const_new(0);
 static SEMAPHORE: Semaphore = Semaphore::const_new(3);
+
+/// A mutex that its guards keep alive.
+fn owned() -> Arc<Mutex<u32>> {
+    Arc::new(Mutex::new(0))
+}
 
 /// Polls a future once.
 fn polled<F: Future>(future: F) -> Option<F::Output> {
@@ -60,6 +71,7 @@ fn is_usable() -> bool {
     let is_kept = polled(mutex.lock()).is_none();
     drop(held);
     is_kept
+        && polled(owned().lock_owned()).is_some()
         && polled(mutex.lock()).is_some()
         && polled(rwlock.read()).is_some()
         && polled(rwlock.write()).is_some()

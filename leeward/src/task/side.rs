@@ -1,0 +1,62 @@
+//! A future of a lock and its guard, by one macro: of a mutex, a reader or a writer, with a reference to
+//! the lock or an `Arc` of it. Calls `request.rs`.
+
+/// Makes a future and its guard: `side!(FUTURE ['a] of "LOCK::CALL", GUARD, &'a LOCK<T>, COUNT, [mut], DOC)`.
+///
+/// The future asks for `COUNT` permits of the lock, which the guard's drop gives back. The guard is
+/// exclusive if `mut` is in the brackets. Those that own an `Arc` have no lifetime in theirs.
+macro_rules! side {
+    (
+        $future:ident [$($life:lifetime)?] of $call:literal, $guard:ident, $lock:ty, $count:expr,
+        [$($exclusive:ident)?], $doc:literal
+    ) => {
+        #[doc = concat!("The future that [`", $call, "`] returns.")]
+        #[must_use = "a future does nothing until it is polled"]
+        pub struct $future<$($life,)? T: ?Sized>(Request<$lock>);
+
+        impl<$($life,)? T: ?Sized> Future for $future<$($life,)? T> {
+            type Output = $guard<$($life,)? T>;
+
+            #[inline]
+            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+                // SAFETY: the request is pinned with the future: nothing moves it out.
+                let request = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+                match request.poll(context) {
+                    Poll::Ready(Ok(lock)) => Poll::Ready($guard { lock }),
+                    // (A lock is never closed.)
+                    Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+                }
+            }
+        }
+
+        impl<$($life,)? T: ?Sized> fmt::Debug for $future<$($life,)? T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($future)).finish_non_exhaustive()
+            }
+        }
+
+        #[doc = $doc]
+        #[must_use = "the lock is unlocked at once"]
+        #[clippy::has_significant_drop]
+        pub struct $guard<$($life,)? T: ?Sized> {
+            lock: $lock,
+        }
+
+        // Locked, by this guard.
+        guard! { $guard<$($life,)? T> [$($life,)? T: ?Sized], $($exclusive)? self => self.lock.value.get() }
+
+        impl<$($life,)? T: ?Sized> Drop for $guard<$($life,)? T> {
+            #[inline]
+            fn drop(&mut self) {
+                self.lock.permits.give($count as usize);
+            }
+        }
+
+        impl<$($life,)? T: ?Sized + fmt::Display> fmt::Display for $guard<$($life,)? T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+pub(super) use side;
