@@ -95,7 +95,7 @@
 //! | a mutex that one thread takes nearly always | [`asym::Mutex`] |
 //! | `parking_lot` or `std::sync` locks | [`sync`]`::{Mutex, RwLock, Condvar, Once}`, or those of [`sync`]`::poison` |
 //! | any of several events to wait for | [`sync::Event`]`::{wait_any, wait_any_for}` |
-//! | locks that tasks hold across an `.await`, as by `tokio::sync` | [`task`]`::{Mutex, RwLock, Semaphore}` |
+//! | locks that tasks hold across an `.await`, as by `tokio::sync` | [`task`]`::{Mutex, RwLock, Semaphore, Notify}` |
 //! | real-time threads of several priorities | [`pi::Mutex`] |
 //! | several processes that share memory | [`shared::Region`] and the locks of [`shared`] |
 //! | the same, and processes that may be killed | [`robust::Mutex`], [`robust::RwLock`] |

@@ -147,13 +147,61 @@ mutants! {
     task_new_waker {
         tasks: the_last_poller_is_woken,
     }
+    /// The leaving behind of those that are queued while others are refused.
+    task_refuse_parts {
+        notify: wakers::those_that_come_within_the_call_are_not_told,
+    }
+    /// The look at the process where a waker of those that are refused has forked.
+    task_refuse_forked {
+        task_forks: a_fork_within_a_call_that_tells_all,
+    }
+    /// The refusal of a request that is queued beside others that are being refused.
+    task_refuse_closed {
+        notify: wakers::a_closed_semaphore_refuses_at_a_poll,
+    }
     /// The wake of a thread that waits as a task does.
     task_blocking_wake {
         task_blocking: a_thread_is_served_in_turn,
         loom: task::loom_tests::a_thread_that_waits,
     }
+    /// The keeping of a notification that no task waits for.
+    notify_keeps {
+        notify: one_notification_is_kept,
+        loom: task::loom_tests::notify::one_is_told,
+    }
+    /// The release of the notification that is kept.
+    notify_release {
+        loom: task::loom_tests::notify::one_is_told,
+    }
+    /// The exchange of a notification that is kept already.
+    notify_again {
+        loom: task::loom_tests::notify::two_are_kept_as_one,
+    }
+    /// The limit of one notification that is kept.
+    notify_one_at_most {
+        notify: one_at_most_is_kept,
+    }
+    /// The choice of the task that was queued last.
+    notify_turns_back {
+        notify: the_last_is_told,
+    }
+    /// The release of the count of the calls that tell all.
+    notify_calls_release {
+        loom: task::loom_tests::notify::all_are_told,
+    }
+    /// The acquire of that count when a future is made.
+    notify_calls_acquire {
+        loom: task::loom_tests::notify::all_are_told,
+    }
+    /// The look whether all were told since a future was made.
+    notify_made {
+        notify: a_future_that_was_made_before_is_told,
+        notify: a_kept_future_is_told_with_all,
+        loom: task::loom_tests::notify::all_are_told,
+    }
     /// The handing on of what a dropped future was handed.
     task_pass_on {
+        notify: a_future_that_is_dropped_tells_the_next,
         tasks: a_future_that_is_dropped_hands_the_lock_on,
         loom: task::loom_tests::a_task_that_gives_up,
     }

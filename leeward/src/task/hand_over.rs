@@ -1,10 +1,10 @@
 //! Telling tasks from the front of a queue what they get, and waking them outside its lock. Called by
 //! `permits.rs`; calls `queue.rs` and `wake_list.rs`.
 
-use core::marker::PhantomData;
 use core::task::Waker;
 
-use super::queue::{LockedQueue, Verdict};
+use super::node::TaskNode;
+use super::queue::LockedQueue;
 use super::wake_list::WakeList;
 use crate::mutant::{check, mutated};
 use crate::process::panics;
@@ -18,21 +18,30 @@ pub(super) trait Turns<'a>: Copy {
     fn settle(self, count: usize);
 }
 
-/// Tells tasks from the front of the queue what they get, as far as the gathered permits go, and
-/// wakes them outside the lock.
+/// Tells tasks what they get, and wakes them outside the lock: those at the front of the line that they
+/// are granted permits, as far as the gathered ones go; or those beside a guard that they get none.
 pub(super) struct HandOver<'a, T: Turns<'a>> {
     turns: T,
-    verdict: Verdict,
+    /// The node beside which those are that are refused ([`LockedQueue::part`]). `None`: those in the line
+    /// are granted permits.
+    refused: Option<&'a TaskNode>,
     wakers: WakeList,
     /// No task is left that could be told.
     is_done: bool,
-    _queue: PhantomData<&'a ()>,
 }
 
 impl<'a, T: Turns<'a>> HandOver<'a, T> {
+    /// Returns one that grants what was gathered.
     #[inline]
-    pub(super) fn new(turns: T, verdict: Verdict) -> Self {
-        HandOver { turns, verdict, wakers: WakeList::new(), is_done: false, _queue: PhantomData }
+    pub(super) fn granting(turns: T) -> Self {
+        HandOver { turns, refused: None, wakers: WakeList::new(), is_done: false }
+    }
+
+    /// Returns one that refuses the tasks beside `guard`. Its drop has refused all of them, in the
+    /// process that the guard is of.
+    #[inline]
+    pub(super) fn refusing(turns: T, guard: &'a TaskNode) -> Self {
+        HandOver { turns, refused: Some(guard), wakers: WakeList::new(), is_done: false }
     }
 
     /// Does it, beginning in the lock that the caller has.
@@ -43,7 +52,7 @@ impl<'a, T: Turns<'a>> HandOver<'a, T> {
     #[inline]
     fn run_by(&mut self, mut queue: LockedQueue<'a>, wake: impl Fn(Waker)) {
         loop {
-            self.pop(&queue);
+            self.tell(&queue);
             if queue.is_empty() {
                 self.turns.settle(queue.counts().take_gathered());
             }
@@ -56,20 +65,16 @@ impl<'a, T: Turns<'a>> HandOver<'a, T> {
         }
     }
 
-    /// Takes out the tasks that can be told, or as many as can be woken at once.
-    fn pop(&mut self, queue: &LockedQueue<'_>) {
+    /// Tells the tasks that can be told, or as many as can be woken at once.
+    fn tell(&mut self, queue: &LockedQueue<'_>) {
         while !self.wakers.is_full() {
-            let is_told = match (queue.first_wanted(), self.verdict) {
-                (Some(_), Verdict::Refused) => true,
-                (Some(wanted), Verdict::Granted) => wanted as usize <= queue.counts().gathered(),
-                (None, _) => false,
+            let is_told = match self.refused {
+                None => queue.grant_first(&mut self.wakers),
+                Some(guard) => queue.refuse_next(guard, &mut self.wakers),
             };
             if !is_told {
                 self.is_done = true;
                 return;
-            }
-            if let Some(waker) = queue.pop(self.verdict) {
-                self.wakers.push(waker);
             }
         }
     }

@@ -42,7 +42,8 @@ impl Handed {
 
     /// Returns a node of that task, if there is one.
     #[inline]
-    pub(super) fn of(&self, task: Option<Task>) -> Option<&TaskNode> {
+    pub(super) fn of(&self, task: Task) -> Option<&TaskNode> {
+        let task = Some(task);
         let mut at = self.root.get();
         while let Some(node) = at {
             let of = key(node).0;

@@ -44,6 +44,13 @@ impl Line {
         }
     }
 
+    /// Makes the last node the first.
+    pub(super) fn turn_back(&self) {
+        if let Some(last) = self.last.get() {
+            self.last.set(last.prev.get());
+        }
+    }
+
     /// Links a node behind `other`, which is in the line.
     pub(super) fn insert_after(&self, other: &TaskNode, node: &TaskNode) {
         Self::link(other, node, other.next.get());

@@ -11,11 +11,12 @@ use std::vec::Vec;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::{Mutex, RwLock, Semaphore};
+use super::{Mutex, Notify, RwLock, Semaphore};
 use crate::models;
 use crate::raw::Event;
 
 mod kept;
+mod notify;
 
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let set_up = || {

@@ -9,6 +9,7 @@
 //! | [`Mutex`] | 48 | a compare-exchange each way | 64 |
 //! | [`RwLock`] | 48 | a compare-exchange each way | 64 |
 //! | [`Semaphore`] | 48 | a compare-exchange each way | 64 |
+//! | [`Notify`] | 56, no data | a compare-exchange to notify, one to take that | 72 |
 //!
 //! The calls whose names end in `_owned` ask for an `Arc` of the lock, which their futures and guards
 //! keep alive: these have no lifetime, and serve a task that is spawned.
@@ -114,6 +115,7 @@ mod handed;
 mod line;
 mod mutex;
 mod node;
+mod notify;
 mod permits;
 mod queue;
 mod request;
@@ -127,6 +129,7 @@ mod word;
 mod loom_tests;
 
 pub use mutex::{Lock, LockOwned, Mutex, MutexGuard, OwnedMutexGuard, TryLockError};
+pub use notify::{Notified, Notify, OwnedNotified};
 pub use rwlock::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Read, ReadOwned, RwLock, RwLockReadGuard, RwLockWriteGuard, Write,
     WriteOwned,

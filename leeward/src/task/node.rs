@@ -46,7 +46,7 @@ impl Task {
 
 /// Who is to be woken.
 enum Contact {
-    /// No task: the node is idle or held, or was refused.
+    /// No task: the node is idle or held, or was refused; or no poll has queued it.
     Nobody,
     /// The task that polled last. The node is queued.
     Waker(Waker),

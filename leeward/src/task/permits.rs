@@ -60,17 +60,20 @@
 //! The design (one batch semaphore under all locks, nodes in the futures) is that of tokio's
 //! `sync`, by Eliza Weisman and others; nothing of its code is here.
 
+use core::pin::pin;
+
 use super::hand_over::{HandOver, Turns};
-use super::queue::{LockedQueue, Queue, Verdict};
-use super::word::{CLOSED, MOST, ONE, WAITING, more, plus};
+use super::node::TaskNode;
+use super::queue::{LockedQueue, Queue};
+use super::word::{CLOSED, MOST, ONE, SINGLE, WAITING, more, plus};
 use crate::atomic::{AtomicUsize, Ordering, const_fn};
-use crate::mutant::{check, order};
+use crate::mutant::{check, mutated, order, step};
 
 mod poll;
 
-/// The permits were closed.
+/// The request gets no permits: they were closed, or all that waited were told ([`Permits::refuse`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Closed;
+pub(super) struct Refused;
 
 /// A number of permits, and the tasks that wait for some.
 pub(super) struct Permits {
@@ -92,6 +95,13 @@ impl Permits {
         }
     }
 
+    const_fn! {
+        /// Returns permits of which one at most is free, and none is now.
+        pub(super) fn single() -> Permits {
+            Permits { state: AtomicUsize::new(SINGLE), queue: Queue::new() }
+        }
+    }
+
     /// Returns how many permits are free; out of date when it returns.
     pub(super) fn free(&self) -> usize {
         self.enter();
@@ -109,7 +119,7 @@ impl Permits {
 
     /// Locks the queue, settled if another process filled it.
     #[inline]
-    fn lock(&self) -> LockedQueue<'_> {
+    pub(super) fn lock(&self) -> LockedQueue<'_> {
         self.queue.lock(|count| self.settle(count))
     }
 
@@ -186,6 +196,40 @@ impl Permits {
         self.give_slow(count);
     }
 
+    /// Gives a permit of those that are [`single`](Self::single): to the task that has waited longest,
+    /// or, with `to_last`, to the one that was queued last; or it is free. One that is free already stays
+    /// the only one.
+    #[inline]
+    pub(super) fn give_one(&self, to_last: bool) {
+        // Relaxed: the exchange decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state & WAITING == 0 {
+            if state & ONE != 0 && mutated!(notify_again) {
+                return;
+            }
+            // Release: partner of the acquires in `take` and `queue`. A permit that is free already is
+            // exchanged too, so that the task that takes it sees what this caller did before.
+            let order = order!(Release, notify_release);
+            let kept = if mutated!(notify_keeps) { state } else { state | ONE };
+            match self.state.compare_exchange_weak(state, kept, order, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+        self.give_one_slow(to_last);
+    }
+
+    /// Gives one permit while a task waits, or did.
+    #[cold]
+    #[inline(never)]
+    fn give_one_slow(&self, to_last: bool) {
+        let queue = self.lock();
+        if to_last {
+            step!(notify_turns_back, queue.turn_back());
+        }
+        self.hand_on(queue, 1);
+    }
+
     /// Adds permits as `give` does. Returns false, with nothing changed, if there would be more
     /// than `MOST`.
     pub(super) fn add(&self, count: usize) -> bool {
@@ -211,7 +255,7 @@ impl Permits {
     /// Gives permits to those that wait, in turn, and frees the rest.
     fn hand_on(&self, queue: LockedQueue<'_>, count: usize) {
         queue.counts().gather(count, Permits::MOST);
-        HandOver::new(self, Verdict::Granted).run(queue);
+        HandOver::granting(self).run(queue);
     }
 
     /// Refuses permits to all tasks that wait, and to all that come.
@@ -219,7 +263,16 @@ impl Permits {
         let queue = self.lock();
         // Relaxed: says nothing about what was done before.
         self.state.fetch_or(CLOSED, Ordering::Relaxed);
-        HandOver::new(self, Verdict::Refused).run(queue);
+        self.refuse(queue);
+    }
+
+    /// Refuses permits to all tasks that wait now. Those that are queued meanwhile, by a waker for
+    /// instance, are not among them.
+    pub(super) fn refuse(&self, queue: LockedQueue<'_>) {
+        let guard = pin!(TaskNode::new(0));
+        // SAFETY: it is new, pinned, and dropped after what refuses all beside it (also by a panic).
+        unsafe { queue.part(&guard) };
+        HandOver::refusing(self, &guard).run(queue);
     }
 }
 

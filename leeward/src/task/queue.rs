@@ -23,20 +23,12 @@ use super::counts::Counts;
 use super::handed::Handed;
 use super::line::Line;
 use super::node::{Status, TaskNode};
+use super::wake_list::WakeList;
 use crate::atomic::{AtomicU32, Ordering, const_fn};
 use crate::futex::{self, Timeout};
-use crate::mutant::{check, mutated};
+use crate::mutant::{check, mutated, step};
 use crate::process::fork_mark;
 use crate::raw::Mutex;
-
-/// What a node is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// Its owner has what it waited for.
-    Granted,
-    /// Its owner gets nothing.
-    Refused,
-}
 
 /// A node that was handed permits, of the task of another node that waits.
 pub(super) enum Sibling<'a> {
@@ -169,32 +161,33 @@ impl<'a> LockedQueue<'a> {
         self.queue.line.first().is_none()
     }
 
-    /// Returns how many permits the first task waits for.
-    #[inline]
-    pub(super) fn first_wanted(&self) -> Option<u32> {
-        self.queue.line.first().map(TaskNode::wanted)
-    }
-
     /// Returns the queue's counts.
     #[inline]
     pub(super) fn counts(&self) -> &'a Counts {
         &self.queue.counts
     }
 
-    /// Links a node as the last.
+    /// Links a node as the last, with the waker of its owner's task if there is one to be woken.
     ///
     /// # Safety
     /// The caller is the node's owner; the node is idle, and pinned. Before its memory is used for
     /// anything else, the owner has seen that it was refused, or taken it out, if the queue
     /// [has](Self::has) it.
-    pub(super) unsafe fn push(&self, node: &TaskNode, waker: Waker) {
+    pub(super) unsafe fn push(&self, node: &TaskNode, waker: Option<Waker>) {
         self.queue.line.push_back(node);
         // Relaxed: the process's own number.
         node.process.set(self.queue.process.load(Ordering::Relaxed));
         node.set(Status::Queued);
         self.note_poll(node);
-        // SAFETY: the lock guards it. An idle node has no waker.
-        drop(unsafe { node.set_waker(waker) });
+        if let Some(waker) = waker {
+            // SAFETY: the lock guards it. An idle node has no waker.
+            drop(unsafe { node.set_waker(waker) });
+        }
+    }
+
+    /// Makes the last node in the line the first.
+    pub(super) fn turn_back(&self) {
+        self.queue.line.turn_back();
     }
 
     /// Notes that the node's owner is polled.
@@ -228,23 +221,54 @@ impl<'a> LockedQueue<'a> {
         self.queue.counts.fetch(node.wanted());
     }
 
-    /// Takes the first node out of the line, and tells its owner. Returns the waker of the owner's
-    /// task. Permits that are granted are taken from those that were gathered.
-    pub(super) fn pop(&self, verdict: Verdict) -> Option<Waker> {
-        let first = self.queue.line.first()?;
+    /// Takes the first node out of the line, if as many permits were gathered as its owner wants: the
+    /// owner is handed these, and the waker of its task is added to `wakers`. Returns false if not.
+    pub(super) fn grant_first(&self, wakers: &mut WakeList) -> bool {
+        let first = self.queue.line.first();
+        let Some(first) = first.filter(|first| first.wanted() as usize <= self.counts().gathered()) else {
+            return false;
+        };
         self.queue.line.remove(first);
-        let is_granted = verdict == Verdict::Granted;
         // SAFETY: the lock guards it.
-        let waker = unsafe { first.take_waker(is_granted) };
-        if is_granted {
-            self.queue.counts.hand(first.wanted());
-            first.set(Status::Handed);
-            self.queue.handed.insert(first);
-        } else {
-            // The node may be gone once the lock is free.
-            first.set(Status::Refused);
+        let waker = unsafe { first.take_waker(true) };
+        self.queue.counts.hand(first.wanted());
+        first.set(Status::Handed);
+        self.queue.handed.insert(first);
+        waker.into_iter().for_each(|waker| wakers.push(waker));
+        true
+    }
+
+    /// Takes all nodes out of the line, into a circle of their own beside `guard`: those that are queued
+    /// from now on are not among them.
+    ///
+    /// The nodes are queued as before, and their owners may take them out. (A line knows its last node
+    /// only, which this one is.)
+    ///
+    /// # Safety
+    /// `guard` is idle and pinned. Before its memory is used for anything else,
+    /// [`refuse_next`](Self::refuse_next) has returned false for it.
+    pub(super) unsafe fn part(&self, guard: &TaskNode) {
+        // Relaxed: the process's own number.
+        guard.process.set(self.queue.process.load(Ordering::Relaxed));
+        self.queue.line.push_back(guard);
+        step!(task_refuse_parts, self.queue.line.clear());
+    }
+
+    /// Takes the next node out of the circle beside `guard`, and refuses its owner: the waker of the
+    /// owner's task is added to `wakers`. Returns false if there is no other node.
+    pub(super) fn refuse_next(&self, guard: &TaskNode, wakers: &mut WakeList) -> bool {
+        // In the child of a fork, of which a waker was the caller, the others may be gone.
+        if check!(task_refuse_forked, !self.has(guard)) {
+            return false;
         }
-        waker
+        let Some(next) = guard.next.get().filter(|_| !guard.next.is(guard)) else { return false };
+        self.queue.line.remove(next);
+        // SAFETY: the lock guards it.
+        let waker = unsafe { next.take_waker(false) };
+        // The node may be gone once the lock is free.
+        next.set(Status::Refused);
+        waker.into_iter().for_each(|waker| wakers.push(waker));
+        true
     }
 
     /// Looks for a node that was handed permits, of the task that polls the owner of `node`.
@@ -257,7 +281,9 @@ impl<'a> LockedQueue<'a> {
             one.wrapping_sub(other) as i32 > 0
         }
         // SAFETY: the lock guards it.
-        let Some(other) = self.queue.handed.of(unsafe { node.task() }) else { return Sibling::None };
+        let task = unsafe { node.task() };
+        // (A node that no poll has queued is of no task.)
+        let Some(other) = task.and_then(|task| self.queue.handed.of(task)) else { return Sibling::None };
         if !check!(task_kept_is_polled, is_later(other.polled.get(), node.polled.get())) {
             return Sibling::PassedOver(other);
         }

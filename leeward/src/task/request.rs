@@ -2,10 +2,10 @@
 
 use core::ops::Deref;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 use super::node::TaskNode;
-use super::permits::{Closed, Permits};
+use super::permits::{Permits, Refused};
 
 /// A lock that is made of permits.
 pub(super) trait HasPermits {
@@ -35,14 +35,26 @@ impl<L: Deref<Target: HasPermits> + Clone> Request<L> {
     /// Returns the lock once the request's permits are the caller's, who has to give them back. A
     /// poll after that begins a new request.
     #[inline]
-    pub(super) fn poll(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Result<L, Closed>> {
+    pub(super) fn poll(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Result<L, Refused>> {
+        let met = self.as_mut().poll_unless(Some(context.waker()), |_| false);
+        met.map(|result| result.map(|()| self.lock.clone()))
+    }
+
+    /// Polls as `poll` does; the lock is the caller's to know. Where the permits are not free at once, the
+    /// request is refused if `is_told` of the lock. Without a waker no task is woken.
+    #[inline]
+    pub(super) fn poll_unless(
+        self: Pin<&mut Self>,
+        waker: Option<&Waker>,
+        is_told: impl Fn(&L::Target) -> bool,
+    ) -> Poll<Result<(), Refused>> {
         let this = self.into_ref().get_ref();
         let permits = this.lock.permits();
         if this.node.is_idle() && permits.take(this.node.wanted()) {
-            return Poll::Ready(Ok(this.lock.clone()));
+            return Poll::Ready(Ok(()));
         }
         // SAFETY: the node is this request's, which is pinned, and whose drop cancels it.
-        unsafe { permits.poll(&this.node, context) }.map(|result| result.map(|()| this.lock.clone()))
+        unsafe { permits.poll(&this.node, waker, || is_told(&this.lock)) }
     }
 }
 

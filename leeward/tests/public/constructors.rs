@@ -23,7 +23,7 @@ fn locks() {
     made((sync::poison::Condvar::new(), sync::poison::Once::new(), sync::poison::Barrier::new(1)));
     made((sync::poison::OnceLock::from(1), sync::poison::LazyLock::new(|| 1), sync::poison::RwLock::from(1)));
     made((asym::Mutex::new(1), asym::RwLock::new(1)));
-    made((task::Mutex::new(1), task::RwLock::new(1), task::Semaphore::new(1)));
+    made((task::Mutex::new(1), task::RwLock::new(1), task::Semaphore::new(1), task::Notify::new()));
     made((sync::Mutex::from(1), sync::RwLock::from(1), asym::Mutex::from(1), asym::RwLock::from(1)));
 }
 

@@ -30,6 +30,7 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 static MUTEX: task::Mutex<u32> = task::Mutex::const_new(0);
 static RWLOCK: task::RwLock<u32> = task::RwLock::const_new(0);
 static SEMAPHORE: task::Semaphore = task::Semaphore::const_new(2);
+static ONE: task::Notify = task::Notify::const_new();
 
 /// What `static`s cannot be: a lock that its futures keep alive.
 fn owned<L: 'static>(cell: &'static OnceLock<Arc<L>>, new: fn() -> L) -> Arc<L> {
@@ -49,6 +50,11 @@ fn owned_rwlock() -> Arc<task::RwLock<u32>> {
 fn owned_semaphore() -> Arc<task::Semaphore> {
     static IT: OnceLock<Arc<task::Semaphore>> = OnceLock::new();
     owned(&IT, || task::Semaphore::new(2))
+}
+
+fn all() -> Arc<task::Notify> {
+    static IT: OnceLock<Arc<task::Notify>> = OnceLock::new();
+    owned(&IT, task::Notify::new)
 }
 
 const ROWS: &[Row] = &[
@@ -174,6 +180,28 @@ const ROWS: &[Row] = &[
         after_panic: AfterPanic::GoesOn,
     },
     Row {
+        declared: "leeward/task/notify.rs: Notified",
+        name: "Notify::notify_one",
+        future: || waiting(ONE.notified(), |()| Box::new(Wakes(|| ONE.notify_one()))),
+        hold: || Box::new(Wakes(|| ONE.notify_one())),
+        call: || poll_and_drop(waiting(ONE.notified(), |()| Box::new(Wakes(|| ONE.notify_one())))),
+        // The one notification is the last one's, who has told the next: it is taken.
+        is_free: || Box::pin(ONE.notified()).as_mut().enable(),
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
+        declared: "leeward/task/notify.rs: OwnedNotified",
+        name: "Notify::notify_waiters",
+        future: || waiting(all().notified_owned(), held),
+        hold: || Box::new(Wakes(|| all().notify_waiters())),
+        call: || {
+            all().notify_waiters();
+            poll_and_drop(waiting(all().notified_owned(), held));
+        },
+        is_free: || !Box::pin(all().notified_owned()).as_mut().enable(),
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
         declared: "leeward/rcu/grace/future.rs: GracePeriod",
         name: "Domain::synchronize_async",
         future: || waiting(Own::synchronize_async(), held),
@@ -287,7 +315,7 @@ impl Drop for Section {
 }
 
 /// The macros that make types of futures: the name is the first word.
-const MACROS: &[&str] = &["side"];
+const MACROS: &[&str] = &["side", "notified"];
 
 /// Calls `each` with the file and the name of each type of futures, and each function that returns one,
 /// that a folder's files declare.
@@ -385,6 +413,8 @@ rows! {
     an_owned_reader: "leeward/task/rwlock.rs: ReadOwned";
     an_owned_writer: "leeward/task/rwlock.rs: WriteOwned";
     owned_permits: "leeward/task/semaphore/owned.rs: AcquireOwned";
+    one_that_is_told: "leeward/task/notify.rs: Notified";
+    all_that_are_told: "leeward/task/notify.rs: OwnedNotified";
     a_grace_period: "leeward/rcu/grace/future.rs: GracePeriod";
     what_is_reclaimed: "leeward/rcu/free/reclaimed.rs: Reclaimed";
 }

@@ -499,8 +499,13 @@ fn locks_for_tasks() {
     }
     let (mutex, permits) = (task::Mutex::new(Box::new(0)), task::Semaphore::new(2));
     let both = task::RwLock::new((Box::new(0), Box::new(0)));
-    let owned = Arc::new(task::Mutex::new(Box::new(0)));
+    let (owned, notify) = (Arc::new(task::Mutex::new(Box::new(0))), Arc::new(task::Notify::new()));
     twice(|turn| {
+        let told = notify.clone().notified_owned();
+        notify.notify_one();
+        run(notify.notified(), 1);
+        notify.notify_waiters();
+        assert!(run(told, usize::MAX).is_some());
         **owned.blocking_lock() += 1;
         **run(owned.clone().lock_owned(), usize::MAX).unwrap() += 1;
         let polls = if turn % 3 == 0 { 1 } else { usize::MAX };

@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use leeward::task::{Mutex, RwLock, Semaphore};
+use leeward::task::{Mutex, Notify, RwLock, Semaphore};
 use polled::*;
 use processes::*;
 
@@ -245,4 +245,67 @@ fn a_fork_in_the_midst() {
         is_done.store(true, Ordering::Relaxed);
     });
     assert_eq!(permits.available_permits(), 2);
+}
+
+/// Nobody waits in the child: what is told there is kept, once; what was told and not come for is there.
+#[test]
+fn the_child_of_a_fork_has_no_tasks_that_are_told() {
+    let notify = Notify::new();
+    let [first, second] = [(); 2].map(|()| Arc::new(Count::default()));
+    let wakes = || [&first, &second].map(|count| count.0.load(Ordering::SeqCst));
+    let (mut one, mut two) = (Box::pin(notify.notified()), Box::pin(notify.notified()));
+    assert!(poll(&mut one, &first).is_none() && poll(&mut two, &second).is_none());
+    let kept = || Box::pin(notify.notified()).as_mut().enable();
+    in_child(|| {
+        notify.notify_one();
+        notify.notify_one();
+        let is_kept = kept() && !kept() && wakes() == [0, 0];
+        // Those that are polled again queue in that order.
+        let queued = poll(&mut two, &second).is_none() && poll(&mut one, &first).is_none();
+        notify.notify_one();
+        is_kept && queued && wakes() == [0, 1] && poll(&mut two, &second).is_some()
+    });
+    // They were there when all are told in the child.
+    in_child(|| {
+        notify.notify_waiters();
+        let told = poll(&mut one, &first).is_some() && poll(&mut two, &second).is_some();
+        told && !kept() && wakes() == [0, 0]
+    });
+    notify.notify_one();
+    assert_eq!(wakes(), [1, 0]);
+    // What the first one was told is kept, and there are not two of it.
+    in_child(|| kept() && !kept());
+    in_child(|| {
+        notify.notify_one();
+        poll(&mut one, &first).is_some() && poll(&mut two, &second).is_none() && !kept()
+    });
+    assert!(poll(&mut one, &first).is_some());
+    notify.notify_waiters();
+    assert!(poll(&mut two, &second).is_some());
+}
+
+/// A waker forks while many are told: the child tells none of those that are the parent's.
+#[test]
+fn a_fork_within_a_call_that_tells_all() {
+    static NOTIFY: Notify = Notify::const_new();
+    static CHILD: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+    let mut first = Box::pin(NOTIFY.notified());
+    let forks = call(|| {
+        // SAFETY: the child uses what is its own, and leaves.
+        CHILD.store(unsafe { libc::fork() }, Ordering::SeqCst);
+    });
+    assert!(poll_by(first.as_mut(), &forks).is_none());
+    let mut tasks: Vec<_> = (0..40).map(|_| Task::waiting(NOTIFY.notified())).collect();
+    NOTIFY.notify_waiters();
+    let child = CHILD.load(Ordering::SeqCst);
+    if child == 0 {
+        // Those of the first batch, at most, whose wakers were taken out before the fork; and all are told.
+        let is_right = tasks.iter().skip(16).all(|task| task.wakes() == 0)
+            && tasks.iter_mut().all(|task| task.poll().is_some())
+            && Task::new(NOTIFY.notified()).poll().is_none();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(!is_right)) };
+    }
+    assert_eq!(status_of(child), 0);
+    assert!(tasks.iter_mut().all(|task| task.wakes() == 1 && task.poll().is_some()));
 }

@@ -308,7 +308,10 @@ types! {
     leeward::task::LockOwned<T>, Send, Send, Stay;
     leeward::task::Mutex<T>, Send, Send, Stay;
     leeward::task::MutexGuard<'static, T>, Send, Both, Stay;
+    leeward::task::Notified<'static>, All, All, Shrink;
+    leeward::task::Notify, All, All, Absent;
     leeward::task::OwnedMutexGuard<T>, Send, Both, Stay;
+    leeward::task::OwnedNotified, All, All, Absent;
     leeward::task::OwnedRwLockReadGuard<T>, Both, Both, Stay;
     leeward::task::OwnedRwLockWriteGuard<T>, Both, Both, Stay;
     leeward::task::OwnedSemaphorePermit, All, All, Absent;

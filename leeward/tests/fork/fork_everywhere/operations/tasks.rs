@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use leeward::task::{Mutex, RwLock, Semaphore};
+use leeward::task::{Mutex, Notify, RwLock, Semaphore};
 
 use super::Operation;
 
@@ -38,6 +38,22 @@ operations! {
         let own = Mutex::new(0);
         *own.blocking_lock() += 1;
     };
+    notify_one: || {
+        NOTIFY.notify_one();
+        polled(NOTIFY.notified());
+    } => left(is_usable);
+    notify_one_that_waits: || {
+        let mut waiting = pin!(NOTIFY.notified());
+        waiting.as_mut().enable();
+        NOTIFY.notify_last();
+        waiting.enable();
+    } => left(is_usable);
+    notify_waiters: || {
+        let mut waiting = pin!(NOTIFY.notified());
+        let _ = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        NOTIFY.notify_waiters();
+        let _ = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    } => left(is_usable);
     close: || {
         let own = Semaphore::new(0);
         assert!(polled(own.acquire()).is_none());
@@ -48,6 +64,7 @@ operations! {
 static MUTEX: Mutex<u32> = Mutex::const_new(0);
 static RWLOCK: RwLock<u32> = RwLock::const_new(0);
 static SEMAPHORE: Semaphore = Semaphore::const_new(3);
+static NOTIFY: Notify = Notify::const_new();
 
 /// A mutex that its guards keep alive.
 fn owned() -> Arc<Mutex<u32>> {
@@ -66,11 +83,19 @@ fn polled<F: Future>(future: F) -> Option<F::Output> {
 /// cannot wait for; and others that are free.
 fn is_usable() -> bool {
     drop((polled(MUTEX.lock()), polled(RWLOCK.read()), polled(RWLOCK.write()), polled(SEMAPHORE.acquire())));
+    polled(NOTIFY.notified());
+    NOTIFY.notify_waiters();
+    NOTIFY.notify_one();
+    let notify = Notify::new();
+    let is_none_kept = polled(notify.notified()).is_none();
+    notify.notify_one();
     let (mutex, rwlock, semaphore) = (Mutex::new(1), RwLock::new(1), Semaphore::new(1));
     let held = polled(mutex.lock());
     let is_kept = polled(mutex.lock()).is_none();
     drop(held);
     is_kept
+        && is_none_kept
+        && polled(notify.notified()).is_some()
         && polled(owned().lock_owned()).is_some()
         && polled(mutex.lock()).is_some()
         && polled(rwlock.read()).is_some()
