@@ -52,6 +52,28 @@
 //! - A reference ends before its hazard pointer protects something else, and before its cell ends.
 //! - What is retired is `Send + 'static`.
 //!
+//! # Tasks
+//! A task may hold a hazard pointer, and what it protects, across an `.await`, and go on on another
+//! thread: the slot belongs to the hazard pointer, and the executor's handing over of the task orders
+//! what one thread did with the object before what the next does. The future is `Send` if the value is
+//! `Sync`.
+//!
+//! ```
+//! use leeward::hazard::{Cell, HazardPointer};
+//! static CONFIG: Cell<String> = Cell::empty();
+//! CONFIG.store(String::from("listen 80"));
+//! fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+//!     # let mut task = std::pin::pin!(task);
+//!     # let _ = task.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+//! }
+//! spawn(async {
+//!     let mut hazard = HazardPointer::new();
+//!     let config = hazard.protect(&CONFIG).unwrap();
+//!     std::future::ready(()).await;                       // kept, whoever replaces it
+//!     assert_eq!(config, "listen 80");
+//! });
+//! ```
+//!
 //! # Threads, forks, signals, panics
 //! Hazard pointers belong to no thread. Destructors run on threads that retire; a panic of one
 //! leaves that call, and the other objects are freed later. In the child of a fork everything that

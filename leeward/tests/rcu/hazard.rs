@@ -58,6 +58,60 @@ fn what_is_protected_is_kept() {
     assert_eq!(Arc::strong_count(&value), 1);
 }
 
+/// A task that holds a hazard pointer across an `.await` goes on on another thread: what it protects is
+/// kept meanwhile, and the thread where it began may have ended.
+#[test]
+fn what_a_task_protects_across_an_await_is_kept() {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    type Task = Pin<Box<dyn Future<Output = usize> + Send>>;
+    fn poll(task: &mut Task) -> Poll<usize> {
+        task.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+    /// Is ready when it is polled again.
+    fn pause() -> impl Future<Output = ()> + Send {
+        let mut is_polled = false;
+        std::future::poll_fn(
+            move |_| if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending },
+        )
+    }
+    let _alone = alone();
+    static CELL: Cell<Arc<()>> = Cell::empty();
+    let value = Arc::new(());
+    CELL.store(Arc::clone(&value));
+    let mut task: Task = Box::pin(async {
+        let mut hazard = HazardPointer::new();
+        let seen = hazard.protect(&CELL).unwrap();
+        pause().await;
+        let count = Arc::strong_count(seen);
+        pause().await;
+        // The reference is used after the last move.
+        count + Arc::strong_count(seen)
+    });
+    task = std::thread::spawn(move || {
+        assert!(poll(&mut task).is_pending());
+        task
+    })
+    .join()
+    .unwrap();
+    CELL.store(Arc::new(()));
+    assert_eq!((hazard::reclaim(), Arc::strong_count(&value)), (0, 2));
+    task = std::thread::spawn(move || {
+        assert!(poll(&mut task).is_pending());
+        task
+    })
+    .join()
+    .unwrap();
+    assert_eq!((hazard::reclaim(), Arc::strong_count(&value)), (0, 2));
+    assert_eq!(poll(&mut task), Poll::Ready(4));
+    drop(task);
+    assert_eq!((hazard::reclaim(), Arc::strong_count(&value)), (1, 1));
+    drop(CELL.take());
+    hazard::reclaim();
+}
+
 #[test]
 fn the_next_protection_takes_the_place_of_the_one_before() {
     let _alone = alone();
