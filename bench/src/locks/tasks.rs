@@ -49,6 +49,21 @@ work!(our_write, leeward::task::RwLock<u64>, |lock| lock.write());
 work!(tokio_write, tokio::sync::RwLock<u64>, |lock| lock.write());
 work!(async_lock_write, async_lock::RwLock<u64>, |lock| lock.write());
 
+/// Makes an async function that keeps a notification some times, and takes it.
+macro_rules! told {
+    ($name:ident, $notify:ty) => {
+        async fn $name(notify: Arc<$notify>, times: u64) {
+            for _ in 0..times {
+                notify.notify_one();
+                notify.notified().await;
+            }
+        }
+    };
+}
+
+told!(our_notify, leeward::task::Notify);
+told!(tokio_notify, tokio::sync::Notify);
+
 /// Returns the process's time on the processors, in nanoseconds.
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -170,5 +185,9 @@ pub fn outcome(plan: &Plan) -> Outcome {
         [TOKIO, tokio::sync::RwLock::new(0), tokio_write],
         [ASYNC_LOCK, async_lock::RwLock::new(0), async_lock_write]
     );
+    let entrants =
+        vec![alone(OURS, leeward::task::Notify::new, our_notify), alone(TOKIO, tokio::sync::Notify::new, tokio_notify)];
+    let what = "async Notify, a notification that is kept and taken, processor time".to_string();
+    hold(plan, &mut outcome, "task.notify.alone", what, entrants, 1.05);
     outcome
 }
