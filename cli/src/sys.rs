@@ -93,6 +93,14 @@ pub fn is_filtered() -> bool {
     prctl(libc::PR_GET_SECCOMP, 0) == SECCOMP_MODE_FILTER
 }
 
+/// Returns the number of columns of the terminal at standard output, if it is one and knows.
+pub fn terminal_columns() -> Option<usize> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: `size` is ours, and the call may write it.
+    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (answer == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
 /// Sleeps for `time`, by an absolute instant. std's sleep starts over with the rest after each
 /// signal, and the kernel adds the timer's slack to it each time, so that signals that come faster
 /// than the slack (50 microseconds; heavy fences by signal do) would keep it asleep for as long as

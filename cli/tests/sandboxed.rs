@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 /// Runs the doctor under a filter that answers membarrier by `action`.
 fn doctor(action: Action, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leeward"));
-    command.arg("doctor").args(args).env_remove("LEEWARD_FENCE");
+    command.arg("doctor").args(args).env_remove("LEEWARD_FENCE").env_remove("COLUMNS");
     // SAFETY: between fork and exec the closure makes two system calls and allocates, which the C
     // library allows in the child of a fork.
     unsafe {

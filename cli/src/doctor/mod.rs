@@ -11,6 +11,7 @@ mod futex;
 mod machine;
 mod membarrier;
 mod sandbox;
+mod text;
 mod thread;
 
 use std::io::{IsTerminal, Write};
@@ -20,16 +21,28 @@ use leeward::fence::{Error, Strategy};
 use serde_json::{Map, Value, json};
 
 use crate::args::Doctor;
+use crate::sys;
 use finding::Finding;
+use text::Paper;
 
 /// Examines the machine and prints the report. `picked` is the result of the library's
 /// initialisation.
 pub fn run(args: &Doctor, picked: Result<Strategy, Error>) -> ExitCode {
     let findings = examine(picked);
-    let text = if args.json { as_json(&findings, picked) } else { as_text(&findings, std::io::stdout().is_terminal()) };
+    let text = if args.json { as_json(&findings, picked) } else { text::report(&findings, &paper()) };
     // If standard output was closed, its reader has seen what it wanted.
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
+}
+
+/// Returns the width that `COLUMNS` says, else that of the terminal, and none where standard output is
+/// no terminal: what reads it there, `grep` for instance, wants a finding in a line.
+fn paper() -> Paper {
+    let bold = std::io::stdout().is_terminal();
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
+    // A terminal that does not know its width, as on a serial line, has that of the first ones.
+    let columns = asked.or_else(|| bold.then(|| sys::terminal_columns().unwrap_or(80)));
+    Paper { columns, bold }
 }
 
 fn examine(picked: Result<Strategy, Error>) -> Vec<Finding> {
@@ -67,26 +80,4 @@ fn advice_of(findings: &[Finding]) -> impl Iterator<Item = advice::Advice> {
         seen.push(*advice);
         new
     })
-}
-
-fn as_text(findings: &[Finding], bold: bool) -> String {
-    let heading = |text: &str| if bold { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() };
-    let width =
-        |of: fn(&Finding) -> &str| findings.iter().map(|finding| of(finding).chars().count()).max().unwrap_or(0);
-    let (what, found) = (width(|finding| &finding.what), width(|finding| &finding.found));
-    let title =
-        format!("leeward {}, Linux {}, {}", env!("CARGO_PKG_VERSION"), machine::kernel(), std::env::consts::ARCH);
-    let mut text = format!("{}\n", heading(&title));
-    let mut group = "";
-    for finding in findings {
-        if finding.group() != group {
-            group = finding.group();
-            text += &format!("\n{}\n", heading(group));
-        }
-        text += &format!("  {:what$}  {:found$}  {}\n", finding.what, finding.found, finding.means);
-    }
-    let advice: Vec<_> = advice_of(findings).map(|advice| format!("  - {}\n", advice.text())).collect();
-    text += &format!("\n{}\n", heading("what to do"));
-    text += &if advice.is_empty() { "  nothing: all is well\n".to_string() } else { advice.concat() };
-    text
 }
