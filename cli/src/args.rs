@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use leeward::fence::Strategy;
 
@@ -32,9 +32,15 @@ pub enum Command {
     },
     /// Print the completions of a shell: `leeward completions bash >
     /// ~/.local/share/bash-completion/completions/leeward`
-    Completions { shell: Shell },
+    Completions {
+        /// The shell that is to complete the words
+        shell: Shell,
+    },
     /// Write the manual pages, one for each verb: `leeward man ~/.local/share/man/man1`
-    Man { directory: PathBuf },
+    Man {
+        /// Where the pages are written; made if it does not exist
+        directory: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]
@@ -56,9 +62,12 @@ pub enum Subject {
     Robust(Robust),
 }
 
-/// Returns the whole command line, for the files that are generated from it.
+/// Returns the whole command line, which the manual and the completions are generated from, too. Where
+/// a verb is missing, that is an error which names the verbs, and not the help.
 pub fn command() -> clap::Command {
     Cli::command()
+        .arg_required_else_help(false)
+        .mut_subcommand("torture", |torture| torture.arg_required_else_help(false).disable_help_subcommand(true))
 }
 
 #[derive(Args)]
@@ -173,7 +182,8 @@ fn strategies(text: &str) -> Result<Strategies, String> {
 
 /// Parses the command line. Otherwise prints the help or a sentence, and returns the exit code.
 pub fn parse() -> Result<Command, u8> {
-    Cli::try_parse().map(|cli| cli.command).map_err(|error| {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map(|cli| cli.command).map_err(|error| {
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             // If standard output is closed, no reader misses the text.
             let _ = error.print();
@@ -188,22 +198,24 @@ pub fn parse() -> Result<Command, u8> {
 fn sentence(error: &clap::Error) -> String {
     let said = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
-        Some(ContextValue::Strings(texts)) => {
-            texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
-        }
+        Some(ContextValue::Strings(texts)) => listed(texts),
         _ => String::new(),
     };
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            format!("there is no verb `{}`: `leeward --help` lists the verbs", said(ContextKind::InvalidSubcommand))
+            let right = meant(error, ContextKind::SuggestedSubcommand, "`--help` in its place lists the verbs");
+            format!("there is no verb `{}` here: {right}", said(ContextKind::InvalidSubcommand))
         }
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "name a verb, `leeward doctor`, `leeward torture rcu` or `leeward torture robust`: \
-             `leeward --help` says more"
-                .to_string()
+        ErrorKind::MissingSubcommand => {
+            let (command, verbs) = (said(ContextKind::InvalidSubcommand), said(ContextKind::ValidSubcommand));
+            format!("`{command}` needs a verb, one of {verbs}: `{command} --help` says more")
         }
         ErrorKind::UnknownArgument => {
-            format!("`{}` is no option here: `--help` after the same words lists them", said(ContextKind::InvalidArg))
+            let right = meant(error, ContextKind::SuggestedArg, "`--help` after the same words lists them");
+            format!("`{}` is no option here: {right}", said(ContextKind::InvalidArg))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            format!("{} is missing: `--help` after the same words says what it is", said(ContextKind::InvalidArg))
         }
         ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
             format!("`{}` needs a value", said(ContextKind::InvalidArg))
@@ -222,4 +234,17 @@ fn sentence(error: &clap::Error) -> String {
             text.lines().next().unwrap_or("the command is wrong").trim_start_matches("error: ").to_string()
         }
     }
+}
+
+/// Returns what may have been meant, as clap suggests it, and `otherwise` where nothing is similar.
+fn meant(error: &clap::Error, kind: ContextKind, otherwise: &str) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => format!("did you mean `{text}`?"),
+        Some(ContextValue::Strings(texts)) if !texts.is_empty() => format!("did you mean {}?", listed(texts)),
+        _ => otherwise.to_string(),
+    }
+}
+
+fn listed(texts: &[String]) -> String {
+    texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
 }

@@ -22,8 +22,39 @@ fn unknown_verbs_and_flags() {
     assert!(refused(&["torture", "lock"], None).contains("lock"));
     assert!(refused(&["doctor", "--yaml"], None).contains("--yaml"));
     assert!(refused(&["torture", "rcu", "--minutes", "3"], None).contains("--minutes"));
-    refused(&[], None);
-    refused(&["torture"], None);
+}
+
+#[test]
+fn a_verb_that_is_missing_is_one_of_those() {
+    let said = refused(&[], None);
+    assert!(["doctor", "torture", "completions", "man"].iter().all(|verb| said.contains(verb)), "{said}");
+    let said = refused(&["torture"], None);
+    assert!(["leeward torture", "rcu", "hazard", "robust"].iter().all(|word| said.contains(word)), "{said}");
+}
+
+#[test]
+fn what_may_have_been_meant() {
+    for (args, meant) in [
+        (&["dokter"] as &[&str], "doctor"),
+        (&["tortur"], "torture"),
+        (&["torture", "robus"], "robust"),
+        (&["doctor", "--jsn"], "--json"),
+        (&["torture", "rcu", "--second", "3"], "--seconds"),
+    ] {
+        let said = refused(args, None);
+        assert!(said.contains(&format!("did you mean `{meant}`?")), "{args:?}: {said}");
+    }
+    // Nothing is similar.
+    assert!(refused(&["torture", "xyz"], None).contains("--help"));
+    assert!(refused(&["doctor", "--xyz"], None).contains("--help"));
+}
+
+#[test]
+fn a_missing_argument_is_named() {
+    let said = refused(&["completions"], None);
+    assert!(said.contains("SHELL") && said.contains("missing"), "{said}");
+    let said = refused(&["man"], None);
+    assert!(said.contains("DIRECTORY") && said.contains("missing"), "{said}");
 }
 
 #[test]
