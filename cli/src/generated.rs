@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 
-use crate::args;
+use crate::{args, manual};
 
 /// Prints the script that makes `shell` complete the command's words.
 pub fn completions(shell: Shell) -> ExitCode {
@@ -22,6 +22,6 @@ pub fn completions(shell: Shell) -> ExitCode {
 pub fn manual(directory: &Path) -> Result<ExitCode, String> {
     let wrong = |error: io::Error| format!("the manual could not be written to {}: {error}", directory.display());
     std::fs::create_dir_all(directory).map_err(wrong)?;
-    clap_mangen::generate_to(args::command().disable_help_subcommand(true), directory).map_err(wrong)?;
+    manual::write(args::command(), directory).map_err(wrong)?;
     Ok(ExitCode::SUCCESS)
 }

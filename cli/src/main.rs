@@ -7,6 +7,7 @@
 mod args;
 mod doctor;
 mod generated;
+mod manual;
 mod sys;
 mod torture;
 

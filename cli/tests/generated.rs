@@ -26,6 +26,26 @@ fn a_manual_page_for_every_verb() {
         assert!(text.starts_with(".ie") || text.contains(".TH"), "{page}: {text}");
         assert!(text.contains(word), "{page}: {text}");
     }
+    let mut count = 0;
+    for page in std::fs::read_dir(&directory).unwrap() {
+        let page = page.unwrap().path();
+        let text = std::fs::read_to_string(&page).unwrap();
+        // Of each: its examples, of which there is one, and other pages.
+        for (section, word) in [("EXIT STATUS", "wrong"), ("EXAMPLES", "leeward "), ("SEE ALSO", "membarrier")] {
+            let (_, rest) = text
+                .split_once(&format!(".SH \"{section}\""))
+                .or(text.split_once(&format!(".SH {section}")))
+                .unwrap_or_else(|| panic!("{page:?} lacks {section}: {text}"));
+            let body = rest.split(".SH ").next().unwrap();
+            assert!(body.contains(word) && body.lines().count() > 2, "{page:?}, {section}: {body}");
+        }
+        let name = page.file_stem().unwrap().to_str().unwrap();
+        let is_read = name == "leeward" || name.starts_with("leeward-doctor") || name.starts_with("leeward-torture");
+        let has = text.contains("ENVIRONMENT") && text.contains("LEEWARD_FENCE");
+        assert_eq!(has, is_read, "what the environment says to {name}: {text}");
+        count += 1;
+    }
+    assert_eq!(count, 10, "one page for the command, and one for each verb and torture");
     std::fs::remove_dir_all(&directory).unwrap();
     let refused = leeward().args(["man", "/proc/leeward"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
