@@ -51,7 +51,7 @@ pub fn run(args: &Robust) -> Result<ExitCode, String> {
     let mut crew = Crew::new(table, Random::new(seed), patience);
     let mut sweep = Sweep::default();
     let outcome = go_through(&mut crew, &mut sweep, args);
-    let said = Said { tally: &crew.tally, table, sweeps: sweep.done };
+    let said = Said { tally: &crew.tally, table, sweep: &sweep };
     match (table.finding.found(), outcome) {
         (Some(violation), _) => {
             println!("{said}");
@@ -94,14 +94,14 @@ fn go_through(crew: &mut Crew, sweep: &mut Sweep, args: &Robust) -> io::Result<(
 struct Said<'a> {
     tally: &'a Tally,
     table: &'a Table,
-    sweeps: u64,
+    sweep: &'a Sweep,
 }
 
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { kills, stepped, woken } = self.tally;
         write!(f, "{kills} kills ({stepped} at a chosen instruction, {woken} of waiters when one was woken; ")?;
-        write!(f, "all instructions {} times), ", self.sweeps)?;
+        write!(f, "{}), ", self.sweep)?;
         let (taken, told) = (self.table.sum(|place| &place.taken), self.table.sum(|place| &place.told));
         write!(f, "locks taken {taken} times, {told} of them with a report of the owner's death")
     }

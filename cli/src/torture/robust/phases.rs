@@ -1,6 +1,7 @@
 //! The three ways in which processes are killed: in a storm at random instants, just after a wake,
 //! and at every instruction.
 
+use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -157,11 +158,27 @@ pub struct Sweep {
     pub done: u64,
 }
 
+/// The number of passes of a sweep.
+const PASSES: usize = STRIDE * KINDS.len();
+
 impl Sweep {
     fn next_pass(&mut self) {
-        self.pass = (self.pass + 1) % (STRIDE * KINDS.len());
+        self.pass = (self.pass + 1) % PASSES;
         (self.instructions, self.is_ended) = (self.pass / KINDS.len(), Default::default());
         self.done += u64::from(self.pass == 0);
+    }
+}
+
+impl fmt::Display for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.done {
+            0 => {
+                write!(f, "not yet at every instruction: {} of {PASSES} passes over them ended, ", self.pass)?;
+                f.write_str("and more --seconds end the others")
+            }
+            1 => f.write_str("at every instruction once"),
+            times => write!(f, "at every instruction {times} times"),
+        }
     }
 }
 
@@ -219,4 +236,22 @@ fn one_stepped(crew: &mut Crew, (at, access): (usize, Access), leg: Leg, instruc
         crew.join(waiter)?;
     }
     Ok(is_on_the_way)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_says_how_far_it_went() {
+        let mut sweep = Sweep::default();
+        for pass in 0..PASSES {
+            let said = sweep.to_string();
+            assert!(said.contains(&format!(" {pass} of {PASSES} passes")) && said.contains("--seconds"), "{said}");
+            sweep.next_pass();
+        }
+        assert_eq!(sweep.to_string(), "at every instruction once");
+        (0..PASSES).for_each(|_| sweep.next_pass());
+        assert_eq!(sweep.to_string(), "at every instruction 2 times");
+    }
 }
