@@ -75,7 +75,9 @@ int lee_heavy(void);
  *
  * Environment. LEEWARD_FENCE names a strategy: `membarrier`, `membarrier-global`,
  * `signal`, or `auto`, which means what no value means. It is read once, as it was
- * when the program was started.
+ * when the program was started. Another name counts for nothing: lee_fence_init()
+ * returns EINVAL, and where it was not called, the first heavy fence writes one line to
+ * standard error.
  *
  * Sandboxes. Where a filter of seccomp(2) is in force, a child process makes the calls
  * first, because the filter may answer by killing.

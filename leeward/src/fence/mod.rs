@@ -54,6 +54,10 @@
 //! was when the process was started, so that a heavy fence allocates nothing. A program chooses by
 //! [`force`].
 //!
+//! A name that none of the platform's strategies has is an error of [`init`]. In a program that does
+//! not call `init` before its first heavy fence, one line on standard error reports it (with the
+//! feature `threads`). In both cases the first strategy that works is chosen.
+//!
 //! # Differences from C++'s and folly's asymmetric fences
 //! - There is no argument for the memory order: both halves are `SeqCst`.
 //! - The light half is the same for every strategy of a platform, so the strategy can be chosen at
@@ -229,7 +233,7 @@ static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if a heavy fence is possible, as far as can be told beforehand.
 pub(crate) fn is_possible() -> bool {
-    strategy().is_some() || backend::init() != Err(Error::NoStrategy)
+    backend::is_possible()
 }
 
 /// Returns true if a heavy fence is possible, as far as can be told, and the last one was not refused:

@@ -38,9 +38,9 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 const CASE: &str = "LEEWARD_TEST_CASE";
 
-/// Starts this program again for one case.
+/// Starts this program again for one case. Returns what the case wrote to standard error.
 #[track_caller]
-fn run(case: &str, prepare: impl FnOnce(&mut Command)) {
+fn run(case: &str, prepare: impl FnOnce(&mut Command)) -> String {
     let _alone = alone(&ALONE);
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -53,6 +53,7 @@ fn run(case: &str, prepare: impl FnOnce(&mut Command)) {
     assert!(output.status.success(), "{case}: {}\n{said}\n{complained}", output.status);
     assert!(said.contains("1 passed"), "{case}: nothing ran:\n{said}");
     said.lines().filter(|line| line.contains("Findings")).for_each(|line| println!("{case}: {line}"));
+    complained.into_owned()
 }
 
 macro_rules! cases {
@@ -71,6 +72,9 @@ macro_rules! cases {
             match std::env::var(CASE).unwrap_or_default().as_str() {
                 $(stringify!($name) => $body)*
                 "named" => environment::named(),
+                "unasked" => environment::unasked(),
+                "unasked_collector" => environment::unasked_collector(),
+                "unasked_hazard" => environment::unasked_hazard(),
                 "one_processor" => suite(),
                 "another_proc" => namespace::run(),
                 other => println!("no such case: `{other}`"),

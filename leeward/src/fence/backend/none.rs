@@ -30,6 +30,11 @@ pub(super) fn init() -> Result<Strategy, Error> {
     Ok(Strategy::Symmetric)
 }
 
+/// Returns true: a full fence is always possible.
+pub(super) fn is_possible() -> bool {
+    true
+}
+
 pub(super) fn chosen() -> Option<Strategy> {
     Some(Strategy::Symmetric)
 }

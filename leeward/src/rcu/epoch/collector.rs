@@ -118,7 +118,7 @@ impl Collector {
     /// # Panics
     /// If there is no memory to keep its address for the children of forks.
     pub fn new() -> Collector {
-        let is_full = fence::init().is_err();
+        let is_full = !fence::is_possible();
         let Some(entry) = forks::claim() else { panic!("leeward: there is no memory for one more collector") };
         let inner = Box::new(Inner {
             grace: Grace::new(Kind::new(!is_full, None)),

@@ -53,3 +53,44 @@ pub fn named_too_late() {
     unsafe { std::env::set_var("LEEWARD_FENCE", "signal") };
     assert_eq!(fence::init(), Ok(Strategy::MembarrierPrivate));
 }
+
+/// The first heavy fence of a program that does not ask for errors, and further ones.
+pub fn unasked() {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(fence::heavy);
+        }
+    });
+    assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
+    rcu_suite::<D>();
+}
+
+/// A collector asks whether fences are possible before it needs one, and relies on the answer: its
+/// readers fence by themselves only where none is.
+pub fn unasked_collector() {
+    let collector = leeward::rcu::epoch::Collector::new();
+    heavy_by(|| {
+        collector.synchronize();
+        fence::counters().membarrier_private
+    });
+}
+
+/// Hazard pointers ask, too.
+pub fn unasked_hazard() {
+    leeward::hazard::reclaim();
+    assert_eq!(fence::strategy(), Some(Strategy::MembarrierPrivate));
+}
+
+/// Where no caller is told by an error, standard error has one line.
+#[test]
+fn a_name_that_is_none_is_reported_once() {
+    let lines = |case: &str, name: &str| {
+        let complained = run(case, |command| _ = command.env("LEEWARD_FENCE", name));
+        complained.lines().filter(|line| line.starts_with("leeward: LEEWARD_FENCE names no")).count()
+    };
+    for case in ["unasked", "unasked_collector", "unasked_hazard"] {
+        assert_eq!(lines(case, "nonsense"), 1, "{case}");
+        assert_eq!(lines(case, "auto"), 0, "{case}");
+    }
+    assert_eq!(lines("named", "nonsense"), 0, "`init` returned it");
+}

@@ -1,7 +1,7 @@
 //! The choice of the strategy that serves the heavy fences of this process: made once, lazily, and
 //! never silently wrong.
 
-use core::sync::atomic::AtomicU8;
+use core::sync::atomic::{AtomicBool, AtomicU8};
 
 use rustix::io::Errno;
 
@@ -11,6 +11,7 @@ use super::counts::{GLOBAL, PRIVATE, RETRIES, SIGNAL, count};
 use super::request::{Request, requested};
 use super::{membarrier, probe, signal};
 use crate::atomic::{Ordering, compiler_fence, fence};
+use crate::process;
 
 /// The strategy in use: 0 = not chosen yet, else an index into `Strategy::ALL` plus one. Threads
 /// that race to choose find the same.
@@ -48,7 +49,7 @@ pub(in crate::fence) fn run() -> Result<(), Error> {
         None => {
             // SeqCst: the caller's own half, also where no strategy is found.
             fence(Ordering::SeqCst);
-            automatic()?
+            unasked()?
         }
     };
     CALLERS.run(|| issue(first).or_else(|errno| fall_back(first, errno)))
@@ -107,6 +108,28 @@ pub(in crate::fence) fn init() -> Result<Strategy, Error> {
         Request::Unknown => Err(Error::UnknownName),
         _ => Ok(in_use),
     }
+}
+
+/// Returns true if a strategy is in use, or one that works could be chosen just now.
+pub(in crate::fence) fn is_possible() -> bool {
+    chosen().is_some() || unasked().is_ok()
+}
+
+/// True if an unknown name was reported.
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+
+/// Chooses for a caller that hands no [`Error::UnknownName`] on: a name that is none is reported on
+/// standard error, once. The variable is set by the one who runs the program, who has no other way to
+/// learn that it has no effect.
+#[cold]
+#[inline(never)]
+fn unasked() -> Result<Strategy, Error> {
+    let strategy = automatic()?;
+    // Relaxed: threads that choose together agree who reports, and nothing else depends on it.
+    if requested() == Request::Unknown && !IS_REPORTED.swap(true, Ordering::Relaxed) {
+        process::print_error(format_args!("leeward: {}; `{strategy}` is used\n", Error::UnknownName));
+    }
+    Ok(strategy)
 }
 
 /// Makes `strategy` the one in use, after issuing one heavy fence by it.

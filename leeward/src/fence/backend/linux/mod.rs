@@ -13,5 +13,5 @@ mod signal;
 mod threads;
 mod visit;
 
-pub(super) use choice::{chosen, force, init, light, run};
+pub(super) use choice::{chosen, force, init, is_possible, light, run};
 pub(super) use counts::counters;
