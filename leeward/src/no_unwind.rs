@@ -14,12 +14,14 @@ impl Drop for End {
     }
 }
 
-/// Ends the process, with a sentence. The sentence is a literal, so that nothing is allocated to
+/// Ends the process, with a sentence and, in a function that tracks its caller, the caller's line. The
+/// sentence is a literal, so that nothing is allocated to
 /// print it: the lock may be one inside the global allocator.
 macro_rules! abort {
     ($sentence:expr) => {{
         #[cold]
         #[inline(never)]
+        #[track_caller]
         fn end() -> ! {
             let _end = $crate::no_unwind::End;
             panic!(concat!("leeward: ", $sentence))

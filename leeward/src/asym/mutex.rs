@@ -70,6 +70,7 @@ impl RawMutex {
     /// # Aborts
     /// Ends the process if the calling thread holds it as its owner: it would wait for itself.
     #[inline(always)]
+    #[track_caller]
     pub fn lock(&self) {
         if !self.enter_at_once() {
             self.lock_slow(Timeout::Never);
@@ -158,6 +159,7 @@ impl RawMutex {
 
     #[cold]
     #[inline(never)]
+    #[track_caller]
     fn lock_slow(&self, timeout: Timeout) -> bool {
         let id = self.id.give(true);
         if let Some(block) = local::registered() {

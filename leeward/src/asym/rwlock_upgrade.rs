@@ -76,6 +76,7 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The calling thread is the upgradable reader, and goes on as the writer.
+    #[track_caller]
     pub unsafe fn upgrade(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.upgrade_within(Timeout::Never) };
@@ -134,6 +135,7 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The calling thread is the upgradable reader, and goes on as what the call returns.
+    #[track_caller]
     unsafe fn upgrade_within(&self, timeout: Timeout) -> bool {
         let mut closing = CLOSED;
         let is_alone = match timeout {

@@ -54,6 +54,7 @@ impl RawRwLock {
     /// Ends the process if one of the calling thread's slots shows that the thread reads it: it
     /// would wait for itself.
     #[inline]
+    #[track_caller]
     pub fn lock_exclusive(&self) {
         if !self.lock_exclusive_closed() {
             self.lock_exclusive_within(Timeout::Never);
@@ -92,6 +93,7 @@ impl RawRwLock {
 
     #[cold]
     #[inline(never)]
+    #[track_caller]
     fn lock_exclusive_within(&self, timeout: Timeout) -> bool {
         let mut closing = CLOSED;
         match timeout {

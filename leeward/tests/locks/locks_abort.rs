@@ -28,21 +28,29 @@ use leeward::sync::{LightMutex, RwLock, RwLockReadGuard};
 
 /// Asserts that the case ends by SIGABRT, with this sentence and no other.
 #[track_caller]
-fn aborts(case: &str, sentence: &str) {
+fn aborts(case: &str, sentence: &str) -> String {
     let said = cases::aborts(case, sentence);
     let panics = said.matches("panicked").count() + said.matches("panic in").count() + said.matches("aborting").count();
     assert_eq!((panics, said.matches("leeward:").count()), (1, 1), "more than one sentence:\n{said}");
+    said
+}
+
+/// As `aborts`, where the sentence comes with the line of this file that locks.
+#[track_caller]
+fn aborts_here(case: &str, sentence: &str) {
+    let said = aborts(case, sentence);
+    assert!(said.contains(&format!("panicked at {}:", file!())), "another file is named:\n{said}");
 }
 
 #[test]
 fn an_owner_that_locks_twice() {
-    aborts("owner_locks_twice", "a thread locks an asym::Mutex that it holds");
+    aborts_here("owner_locks_twice", "a thread locks an asym::Mutex that it holds");
 }
 
 #[test]
 fn a_reader_that_writes() {
-    aborts("reader_writes", "a thread writes an asym::RwLock that it reads");
-    aborts("reader_upgrades", "a thread upgrades an asym::RwLock that it reads twice");
+    aborts_here("reader_writes", "a thread writes an asym::RwLock that it reads");
+    aborts_here("reader_upgrades", "a thread upgrades an asym::RwLock that it reads twice");
 }
 
 /// A panic would be unsound: the guard outlives the lock that is not taken again.

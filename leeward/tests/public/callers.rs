@@ -6,6 +6,7 @@ mod common;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use leeward::collect::{HashMap, HashSet, List, ShardMap};
@@ -79,6 +80,16 @@ fn panics_name_the_line_of_the_program() {
         let handle = collector.register();
         let _guard = handle.pin();
         collector.synchronize();
+    });
+    names_this_file("synchronize_async, awaited", || {
+        let _guard = rcu::read();
+        let mut waits = std::pin::pin!(async { rcu::Global::synchronize_async().await });
+        _ = waits.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    });
+    names_this_file("synchronize_async, polled", || {
+        let _guard = rcu::read();
+        let mut period = std::pin::pin!(rcu::Global::synchronize_async());
+        _ = period.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     });
     names_this_file("epoch::Shared::from", || {
         _ = epoch::Shared::<u64>::from(std::ptr::without_provenance::<u64>(12));

@@ -18,12 +18,14 @@ pub(crate) use guards;
 macro_rules! method {
     (lock_api $guard:ty: locks $name:ident) => {
         #[inline(always)]
+        #[track_caller]
         fn $name(&self) {
             Self::$name(self);
         }
     };
     (lock_api_05 $guard:ty: locks $name:ident) => {
         #[inline(always)]
+        #[track_caller]
         fn $name(&self) -> $guard {
             Self::$name(self);
             <$guard>::new()
@@ -89,6 +91,7 @@ macro_rules! method {
 
     (lock_api $guard:ty: turns $name:ident) => {
         #[inline]
+        #[track_caller]
         unsafe fn $name(&self) {
             // SAFETY: the caller's promise.
             unsafe { Self::$name(self) };
@@ -96,6 +99,7 @@ macro_rules! method {
     };
     (lock_api_05 $guard:ty: turns $name:ident) => {
         #[inline]
+        #[track_caller]
         unsafe fn $name(&self, guard: $guard) -> $guard {
             // SAFETY: the caller's promise.
             unsafe { Self::$name(self) };
