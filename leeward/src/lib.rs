@@ -212,6 +212,7 @@ pub mod guide;
 pub mod hazard;
 #[cfg(any(feature = "std", feature = "c", leeward_loom))]
 mod inherited;
+mod marker;
 #[cfg(all(test, leeward_loom))]
 mod models;
 mod mutant;

@@ -8,6 +8,7 @@ use core::time::Duration;
 use super::{Error, RawMutex};
 use crate::futex::{Deadline, Private};
 use crate::guard::guard;
+use crate::marker::GuardNoSend;
 
 /// A mutex whose owner inherits the priority of the most urgent thread that waits for it.
 ///
@@ -179,7 +180,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 #[must_use = "it is unlocked at once"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    is_this_threads: PhantomData<*const ()>,
+    is_this_threads: PhantomData<GuardNoSend>,
 }
 
 // SAFETY: a shared guard gives shared references to the value only.

@@ -10,6 +10,7 @@ use super::lock::{Lock, LockTaken, Refusal};
 use super::unlock::{ByExchange, Unlock};
 use super::{AnyBytes, ListError};
 use crate::futex::{Deadline, Shared, Timeout};
+use crate::marker::GuardNoSend;
 
 /// A mutual exclusion lock that survives the death of its owner, for memory that processes share.
 ///
@@ -301,7 +302,7 @@ pub struct Guard<T: AnyBytes, U: Unlock = ByExchange> {
     /// The thread that took the lock, with its process.
     owner: Current,
     is_inconsistent: bool,
-    thread: PhantomData<*const ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 impl<T: AnyBytes, U: Unlock> Guard<T, U> {

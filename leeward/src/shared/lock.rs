@@ -9,6 +9,7 @@ use core::time::Duration;
 use crate::bytes::AnyBytes;
 use crate::futex::{Deadline, Shared};
 use crate::guard::guard;
+use crate::marker::GuardNoSend;
 use crate::mutant::mutated;
 use crate::process::fork_mark;
 use crate::raw;
@@ -228,7 +229,7 @@ macro_rules! lock_guard {
             /// The process that took the lock, by its `fork_mark`. In a child of a fork this guard
             /// is a copy, and opens nothing.
             pub(super) process: u32,
-            is_this_threads: PhantomData<*const ()>,
+            is_this_threads: PhantomData<GuardNoSend>,
         }
 
         // SAFETY: a shared guard gives shared references to the value only.

@@ -3,5 +3,5 @@ use leeward::rcu;
 fn main() {
     let guard = rcu::read();
     let _ = &guard;
-    std::thread::spawn(move || drop(guard)); //~ BREAKS E0277
+    std::thread::spawn(move || drop(guard)); //~ BREAKS belongs to the thread that made it
 }

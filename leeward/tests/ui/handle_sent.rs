@@ -5,5 +5,5 @@ fn main() {
     let other = Reader::register().detach();
     std::thread::spawn(move || drop(other.attach()));
     let _ = &reader;
-    std::thread::spawn(move || drop(reader)); //~ BREAKS E0277
+    std::thread::spawn(move || drop(reader)); //~ BREAKS belongs to the thread that made it
 }

@@ -4,5 +4,5 @@ fn send<T: Send>(_: T) {}
 fn main() {
     let list = List::<u32>::new();
     send(&list);
-    send(list.lock()); //~ BREAKS E0277
+    send(list.lock()); //~ BREAKS belongs to the thread that made it
 }

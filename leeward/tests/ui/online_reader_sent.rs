@@ -3,5 +3,5 @@ use leeward::rcu::{Global, qsbr};
 fn main() {
     let reader = qsbr::Reader::register();
     let _ = &reader;
-    std::thread::spawn(move || drop(reader)); //~ BREAKS E0277
+    std::thread::spawn(move || drop(reader)); //~ BREAKS belongs to the thread that made it
 }

@@ -4,5 +4,6 @@ static CELL: std::sync::LazyLock<RcuCell<u32>> = std::sync::LazyLock::new(|| Rcu
 fn main() {
     let value = CELL.get();
     let _ = &value;
-    std::thread::spawn(move || drop(value)); //~ BREAKS E0277
+    // Its pointers are named as well. //~ BREAKS cannot be sent between threads safely
+    std::thread::spawn(move || drop(value)); //~ BREAKS belongs to the thread that made it
 }

@@ -4,5 +4,6 @@ static LOCK: RwLock<u64> = RwLock::new(0);
 fn main() {
     let guard = LOCK.read().unwrap();
     let _ = &guard;
-    std::thread::spawn(move || drop(guard)); //~ BREAKS E0277
+    // Its pointers are named as well. //~ BREAKS cannot be sent between threads safely
+    std::thread::spawn(move || drop(guard)); //~ BREAKS belongs to the thread that made it
 }

@@ -6,6 +6,7 @@ fn main() {
     let entry = map.get_mut(&1).unwrap();
     std::thread::scope(|scope| {
         let _ = &entry;
-        scope.spawn(move || drop(entry)); //~ BREAKS E0277
+        // Its pointers are named as well. //~ BREAKS cannot be sent between threads safely
+        scope.spawn(move || drop(entry)); //~ BREAKS belongs to the thread that made it
     });
 }

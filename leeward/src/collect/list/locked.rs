@@ -9,6 +9,7 @@ use super::iter::Iter;
 use super::list::List;
 use super::lock::LockWas;
 use super::node::{ListNode, NodeChain};
+use crate::marker::GuardNoSend;
 use crate::mutant::step;
 use crate::rcu::{Domain, Global};
 
@@ -34,7 +35,7 @@ use crate::rcu::{Domain, Global};
 pub struct Locked<'l, T, D: Domain = Global> {
     list: &'l List<T, D>,
     /// The lock knows the thread.
-    thread: PhantomData<*mut ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 // SAFETY: a shared one lets other threads look at the values.

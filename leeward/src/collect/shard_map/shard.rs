@@ -13,6 +13,7 @@ use hashbrown::HashTable;
 use super::held;
 use crate::asym::RawRwLock;
 use crate::atomic::{AtomicU64, Ordering};
+use crate::marker::GuardNoSend;
 use crate::mutant::{check, step};
 use crate::process::thread;
 
@@ -156,7 +157,7 @@ pub(super) struct ReadGuard<'a, T> {
     /// True if the read is in the thread's list of those that no slot shows.
     is_noted: bool,
     /// Slots are the thread's own, so the guard stays on its thread.
-    thread: PhantomData<*const ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 // SAFETY: by a shared guard other threads reach shared references to entries, and nothing else.
@@ -203,7 +204,7 @@ impl<T> Drop for ReadGuard<'_, T> {
 pub(super) struct WriteGuard<'a, T> {
     shard: &'a Shard<T>,
     /// The writer's id is the thread's, so the guard stays on its thread.
-    thread: PhantomData<*const ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 // SAFETY: as for `ReadGuard`; changing takes the guard itself or an exclusive reference.

@@ -8,6 +8,7 @@ use core::panic::Location;
 use super::super::backing::Backing;
 use super::local;
 use super::slot::Slot;
+use crate::marker::GuardNoSend;
 use crate::mutant::mutated;
 
 /// An open read section of domain `D`: what was loaded with it stays alive until it is dropped.
@@ -49,7 +50,7 @@ pub struct Guard<'a, D: Backing = super::super::Global> {
     /// The borrow of the handle that the slot belongs to; `'static` for a thread-local slot.
     handle: PhantomData<&'a ()>,
     /// Binds the guard to its thread (not `Send`, not `Sync`) and to its domain.
-    domain: PhantomData<(*mut (), fn() -> D)>,
+    domain: PhantomData<(GuardNoSend, fn() -> D)>,
 }
 
 impl<D: Backing> Guard<'_, D> {

@@ -25,6 +25,7 @@ use super::super::no_memory::NoMemory;
 use super::local;
 use super::slot::Slot;
 use crate::fence::Full;
+use crate::marker::GuardNoSend;
 use crate::process::thread;
 
 /// A reader that is inside a section (online) from its registration on, and announces quiescent
@@ -66,7 +67,7 @@ use crate::process::thread;
 /// [`rcu`](crate::rcu) describes [cost](crate::rcu#cost), [fork](crate::rcu#fork) and [signals](crate::rcu#signals).
 pub struct Reader<D: Domain = super::super::Global> {
     pub(in crate::rcu) slot: &'static Slot,
-    domain: PhantomData<(*mut (), fn() -> D)>,
+    domain: PhantomData<(GuardNoSend, fn() -> D)>,
 }
 
 impl Reader {

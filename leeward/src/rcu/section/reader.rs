@@ -7,6 +7,7 @@ use super::super::fork::watch;
 use super::super::no_memory::NoMemory;
 use super::guard::Guard;
 use super::slot::Slot;
+use crate::marker::GuardNoSend;
 use crate::process::thread;
 
 /// A registered reader, as a value: for `no_std`, for foreign runtimes, and for loops that want the
@@ -34,7 +35,7 @@ use crate::process::thread;
 /// [`rcu`](crate::rcu) describes [cost](crate::rcu#cost), [fork](crate::rcu#fork) and [signals](crate::rcu#signals).
 pub struct Reader<D: Domain = super::super::Global> {
     slot: &'static Slot,
-    domain: PhantomData<(*mut (), fn() -> D)>,
+    domain: PhantomData<(GuardNoSend, fn() -> D)>,
 }
 
 impl Reader {

@@ -7,6 +7,7 @@ use core::mem;
 use super::super::mutex::not_ours;
 use super::words::{Left, Reading, Writing};
 use super::{AnyBytes, RwLock};
+use crate::marker::GuardNoSend;
 use crate::robust::current::Current;
 
 /// A robust [`RwLock`] locked for reading, without `Deref` for the reason of the mutex's
@@ -27,7 +28,7 @@ use crate::robust::current::Current;
 pub struct ReadGuard<T: AnyBytes, const READERS: usize = 32> {
     lock: &'static RwLock<T, READERS>,
     reading: Reading,
-    thread: PhantomData<*const ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 impl<T: AnyBytes, const READERS: usize> ReadGuard<T, READERS> {
@@ -111,7 +112,7 @@ pub struct WriteGuard<T: AnyBytes, const READERS: usize = 32> {
     /// The thread that took the lock, with its process.
     owner: Current,
     left: Left,
-    thread: PhantomData<*const ()>,
+    thread: PhantomData<GuardNoSend>,
 }
 
 impl<T: AnyBytes, const READERS: usize> WriteGuard<T, READERS> {
