@@ -18,27 +18,27 @@ const NAPS: [Duration; 7] = [
     Duration::from_micros(1_500),
 ];
 
-/// The error of a [wait for several words](super::wait_any): a number of words that cannot be
-/// waited for.
+/// The error of a [wait for several words](super::wait_any), or for [several
+/// events](crate::raw::Event::wait_any): there are none, or too many.
 ///
 /// ```
 /// use leeward::futex::{Timeout, WrongCount, wait_any};
-/// assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::None));
+/// assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::Empty));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WrongCount {
-    /// There are no words: no thread could wake the caller.
-    None,
-    /// There are this many words, which is more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
+    /// There is nothing to wait for: no thread could wake the caller.
+    Empty,
+    /// There are this many words or events, which is more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
     TooMany(usize),
 }
 
 impl core::fmt::Display for WrongCount {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            WrongCount::None => f.write_str("a wait for any of no words would never end"),
+            WrongCount::Empty => f.write_str("there is nothing to wait for, so that the wait would never end"),
             WrongCount::TooMany(count) => {
-                write!(f, "{count} words to wait for are more than the {MOST} that there may be")
+                write!(f, "{count} are too many to wait for at once: there may be {MOST}")
             }
         }
     }
@@ -77,7 +77,7 @@ impl<const SHARED: bool> System<SHARED> {
     /// [`WrongCount`]: no words, or more than [`WAIT_ANY_MOST`](super::WAIT_ANY_MOST).
     pub fn wait_any(words: &[(&AtomicU32, u32)], timeout: Timeout) -> Result<WaitAny, WrongCount> {
         match words.len() {
-            0 => Err(WrongCount::None),
+            0 => Err(WrongCount::Empty),
             1 => Ok(from_one(backend::wait::<SHARED>(words[0].0, words[0].1, timeout))),
             2..=MOST => {
                 Ok(backend::wait_any::<SHARED>(words, timeout).unwrap_or_else(|_| nap::<SHARED>(words, timeout)))

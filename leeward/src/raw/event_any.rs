@@ -73,7 +73,7 @@ impl<const SHARED: bool> Event<System<SHARED>> {
 
     /// Waits until one of the events is set; returns its index, or `None` if the time was up first.
     fn wait_any_by(events: &[&Self], timeout: Timeout) -> Result<Option<usize>, WrongCount> {
-        let first = events.first().ok_or(WrongCount::None)?;
+        let first = events.first().ok_or(WrongCount::Empty)?;
         if events.len() > WAIT_ANY_MOST {
             return Err(WrongCount::TooMany(events.len()));
         }

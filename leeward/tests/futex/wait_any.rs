@@ -31,11 +31,11 @@ fn zeroes(words: &[AtomicU32]) -> Vec<(&AtomicU32, u32)> {
 
 #[test]
 fn counts_that_do_not_fit() {
-    assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::None));
+    assert_eq!(wait_any(&[], Timeout::Never), Err(WrongCount::Empty));
     let many = words::<{ WAIT_ANY_MOST + 1 }>();
     assert_eq!(wait_any(&zeroes(&many), Timeout::Never), Err(WrongCount::TooMany(129)));
     assert_eq!(wait_any(&zeroes(&many)[1..], Timeout::At(soon())), Ok(WaitAny::TimedOut));
-    assert_eq!(Event::wait_any(&[]), Err(WrongCount::None));
+    assert_eq!(Event::wait_any(&[]), Err(WrongCount::Empty));
     let events: Vec<_> = (0..129).map(|_| Event::new()).collect();
     let events: Vec<_> = events.iter().collect();
     assert_eq!(Event::wait_any(&events), Err(WrongCount::TooMany(129)));
