@@ -49,9 +49,9 @@ use core::sync::atomic::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may lie in memory that another process left half-written only if it is `AnyBytes`",
     label = "some patterns of bytes may be no value of it",
-    note = "for a `#[repr(C)]` type of integers and arrays of them, write `#[derive(AnyBytes)]` (feature `derive` of \
-            leeward), or `unsafe impl AnyBytes for {Self} {{}}`; use `u8` for `bool` and enums, `u32` for `char`, and \
-            indices for references"
+    note = "for a `#[repr(C)]` type of integers and arrays of them, write `#[derive(leeward::shared::AnyBytes)]` \
+            (in Cargo.toml: `leeward = {{ .., features = [\"derive\"] }}`), or `unsafe impl AnyBytes for {Self} {{}}`; \
+            use `u8` for `bool` and enums, `u32` for `char`, and indices for references"
 )]
 pub unsafe trait AnyBytes: Send + Sized + 'static {}
 
