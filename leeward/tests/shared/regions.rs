@@ -113,6 +113,25 @@ fn a_child_forked_meanwhile() {
     assert_eq!(status_of(stays), libc::SIGKILL);
 }
 
+/// What another program's library finds in a region: `layouts_are_as_documented` (`shared.rs`) has the
+/// locks. Where one of the two tests has to change, `LAYOUT` grows (`header.rs`), and its number here.
+#[test]
+fn the_layout_is_that_of_its_number() {
+    let name = Name::new("layout");
+    drop(name.open::<[u8; 3]>(9, |value| *value = [1, 2, 3]).unwrap());
+    let bytes = std::fs::read(name.path()).unwrap();
+    let word = |place: usize| u32::from_ne_bytes(bytes[place..][..4].try_into().unwrap());
+    // "lwrd", the layout, the program's version, ready.
+    assert_eq!([word(0), word(4), word(8), word(12)], [0x6c77_7264, 1, 9, 1]);
+    assert_eq!((bytes.len(), &bytes[64..]), (67, &[1, 2, 3][..]));
+    #[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
+    {
+        use leeward::robust;
+        assert_eq!((size_of::<robust::Mutex<u64>>(), align_of::<robust::Mutex<u64>>()), (48, 8));
+        assert_eq!((size_of::<robust::LightMutex<u64>>(), size_of::<robust::RwLock<u64, 2>>()), (48, 256));
+    }
+}
+
 #[test]
 fn regions_that_are_not_this_programs() {
     let name = Name::new("wrong");
