@@ -216,6 +216,14 @@ impl<T: Eq + Hash, S: BuildHasher, D: Domain> HashSet<T, S, D> {
 
 /// A set and an open section, as [`HashSet::pin`] returns them. It belongs to its thread. Values that
 /// writers take out are not freed before it is dropped.
+///
+/// ```
+/// let names = leeward::collect::HashSet::from([String::from("a")]);
+/// let pinned = names.pin();
+/// let name = pinned.get("a").unwrap();
+/// names.remove("a");
+/// assert_eq!((name.as_str(), pinned.contains("a")), ("a", false));
+/// ```
 pub struct Pinned<'s, T, S, D: Domain>(hash_map::Pinned<'s, T, (), S, D>);
 
 impl<T, S, D: Domain> Pinned<'_, T, S, D> {

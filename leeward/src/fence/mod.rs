@@ -305,7 +305,14 @@ pub fn force(strategy: Strategy) -> Result<(), Error> {
 }
 
 /// Returns how many heavy fences this process issued, by the strategy that served them.
-/// [`Counters`] has an example.
+///
+/// ```
+/// use leeward::fence;
+/// fence::heavy();
+/// let counters = fence::counters();
+/// println!("{} fences, {} of them by signals", counters.total(), counters.signal);
+/// assert!(counters.total() > 0);
+/// ```
 pub fn counters() -> Counters {
     backend::counters()
 }

@@ -268,6 +268,18 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
 }
 
 /// The error of `try_lock` and its kin: the lock was held, or a task waits for it.
+///
+/// ```
+/// use leeward::task::{Mutex, TryLockError};
+/// fn note(log: &Mutex<Vec<u32>>) -> Result<(), TryLockError> {
+///     log.try_lock()?.push(1);
+///     Ok(())
+/// }
+/// let log = Mutex::new(vec![]);
+/// assert!(note(&log).is_ok());
+/// let _guard = log.try_lock().unwrap();
+/// assert_eq!(note(&log).unwrap_err().to_string(), "the lock is held");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TryLockError(pub(super) ());
 

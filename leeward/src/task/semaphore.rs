@@ -237,6 +237,17 @@ impl fmt::Debug for Semaphore {
 }
 
 /// The future that [`Semaphore::acquire`] and [`Semaphore::acquire_many`] return.
+///
+/// ```
+/// # use std::{pin::pin, task::{Context, Waker}};
+/// use leeward::task::Semaphore;
+/// let (free, mut context) = (Semaphore::new(1), Context::from_waker(Waker::noop()));
+/// let one = free.try_acquire().unwrap();
+/// let mut acquire = pin!(free.acquire());
+/// assert!(acquire.as_mut().poll(&mut context).is_pending());
+/// drop(one);                                              // wakes the task, which polls again
+/// assert!(acquire.as_mut().poll(&mut context).is_ready());
+/// ```
 #[must_use = "a future does nothing until it is polled"]
 pub struct Acquire<'a>(Request<&'a Semaphore>);
 
@@ -349,6 +360,17 @@ impl Drop for SemaphorePermit<'_> {
 }
 
 /// The error of [`Semaphore::acquire`]: the semaphore was closed.
+///
+/// ```
+/// # use std::{pin::pin, task::{Context, Poll, Waker}};
+/// use leeward::task::Semaphore;
+/// let (free, mut context) = (Semaphore::new(0), Context::from_waker(Waker::noop()));
+/// let mut acquire = pin!(free.acquire());
+/// assert!(acquire.as_mut().poll(&mut context).is_pending());
+/// free.close();
+/// let Poll::Ready(Err(error)) = acquire.as_mut().poll(&mut context) else { panic!("it was closed") };
+/// assert_eq!(error.to_string(), "the semaphore was closed");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AcquireError(());
 
@@ -361,6 +383,14 @@ impl fmt::Display for AcquireError {
 impl core::error::Error for AcquireError {}
 
 /// The error of [`Semaphore::try_acquire`].
+///
+/// ```
+/// use leeward::task::{Semaphore, TryAcquireError};
+/// let free = Semaphore::new(0);
+/// assert_eq!(free.try_acquire().unwrap_err(), TryAcquireError::NoPermits);
+/// free.close();
+/// assert_eq!(free.try_acquire().unwrap_err(), TryAcquireError::Closed);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore was closed.

@@ -10,6 +10,16 @@ use crate::collect::table::Walk;
 use crate::rcu::{Domain, Protects};
 
 /// The entries of a map, as [`HashMap::iter`] returns them.
+///
+/// ```
+/// use leeward::{collect::HashMap, rcu};
+/// let map = HashMap::from([("a", 1), ("b", 2)]);
+/// let guard = rcu::read();
+/// for (name, value) in map.iter(&guard) {
+///     map.insert(name, value + 1); // beside the walk
+/// }
+/// assert_eq!(map.get("b", &guard), Some(&3));
+/// ```
 pub struct Iter<'g, K, V> {
     walk: Walk<'g, HashEntry<K, V>>,
     /// A walk is of addresses, which any thread may have; what it returns is not.
@@ -17,9 +27,22 @@ pub struct Iter<'g, K, V> {
 }
 
 /// The keys of a map, as [`HashMap::keys`] returns them.
+///
+/// ```
+/// let map = leeward::collect::HashMap::from([("a", 1), ("b", 2)]);
+/// let pinned = map.pin();
+/// let mut names: Vec<_> = pinned.keys().collect();
+/// names.sort();
+/// assert_eq!(names, [&"a", &"b"]);
+/// ```
 pub struct Keys<'g, K, V>(Iter<'g, K, V>);
 
 /// The values of a map, as [`HashMap::values`] returns them.
+///
+/// ```
+/// let map = leeward::collect::HashMap::from([("a", 1), ("b", 2)]);
+/// assert_eq!(map.pin().values().max(), Some(&2));
+/// ```
 pub struct Values<'g, K, V>(Iter<'g, K, V>);
 
 impl<K, V, S, D: Domain> HashMap<K, V, S, D> {

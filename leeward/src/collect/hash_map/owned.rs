@@ -15,6 +15,14 @@ use super::entry::{self, HashEntry};
 use crate::rcu::Domain;
 
 /// The entries of a map whose owner has it alone, as [`HashMap::iter_mut`] returns them.
+///
+/// ```
+/// let mut map = leeward::collect::HashMap::from([("a", vec![1]), ("b", vec![])]);
+/// for (name, list) in map.iter_mut() {
+///     list.push(name.len());
+/// }
+/// assert_eq!(map.pin().get("b"), Some(&vec![1]));
+/// ```
 pub struct IterMut<'m, K, V> {
     walk: Walk<'m, HashEntry<K, V>>,
     /// As for [`Iter`](super::Iter).

@@ -13,6 +13,14 @@ use crate::rcu::{Domain, Guard};
 
 /// A map and an open section, as [`HashMap::pin`] returns them. It belongs to its thread. Values
 /// that writers take out are not freed before it is dropped.
+///
+/// ```
+/// let ports = leeward::collect::HashMap::from([("http", 80)]);
+/// let pinned = ports.pin();
+/// let http = pinned.get("http").unwrap();
+/// pinned.insert("http", 8080);
+/// assert_eq!((http, pinned.get("http")), (&80, Some(&8080)));
+/// ```
 pub struct Pinned<'m, K, V, S, D: Domain> {
     map: &'m HashMap<K, V, S, D>,
     guard: Guard<'static, D>,

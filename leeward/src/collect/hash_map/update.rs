@@ -202,6 +202,19 @@ impl<K: Eq + Hash, V, S: BuildHasher, D: Domain> HashMap<K, V, S, D> {
 }
 
 /// What [`HashMap::compute`] is to do with an entry.
+///
+/// ```
+/// use leeward::collect::{HashMap, hash_map::Operation};
+/// use leeward::rcu;
+/// let stock = HashMap::from([("apples", 1)]);
+/// let sell_one = |found: Option<(&&str, &u32)>| match found {
+///     None => Operation::Abort("sold out"),
+///     Some((_, 1)) => Operation::Remove,
+///     Some((_, count)) => Operation::Insert(count - 1),
+/// };
+/// stock.compute("apples", sell_one, &rcu::read());
+/// assert!(stock.is_empty());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation<V, T> {
     /// Insert this value, or replace the one that is there.
@@ -213,6 +226,21 @@ pub enum Operation<V, T> {
 }
 
 /// What [`HashMap::compute`] has done.
+///
+/// ```
+/// use leeward::collect::{HashMap, hash_map::{Compute, Operation}};
+/// use leeward::rcu;
+/// let (visits, guard) = (HashMap::new(), rcu::read());
+/// let visit = |name| {
+///     let count = |found: Option<(&&str, &u32)>| Operation::<_, ()>::Insert(1 + found.map_or(0, |(_, count)| *count));
+///     match visits.compute(name, count, &guard) {
+///         Compute::Inserted(..) => "welcome".to_string(),
+///         Compute::Updated { old: (_, times), .. } => format!("back after {times}"),
+///         Compute::Removed(..) | Compute::Absent | Compute::Aborted(()) => unreachable!(),
+///     }
+/// };
+/// assert_eq!((visit("a"), visit("a")), ("welcome".into(), "back after 1".into()));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compute<'g, K, V, T> {
     /// The map did not have the key; it has this entry now.

@@ -277,6 +277,14 @@ impl<K, V, S, D: Domain> HashMap<K, V, S, D> {
 }
 
 /// The error of [`HashMap::try_insert`]: the map has the key.
+///
+/// ```
+/// use leeward::{collect::HashMap, rcu};
+/// let (map, guard) = (HashMap::from([("a", 1)]), rcu::read());
+/// let error = map.try_insert("a", 2, &guard).unwrap_err();
+/// assert_eq!((error.key, error.current, error.value), ("a", &1, 2));
+/// assert_eq!(error.to_string(), "the map has the key");
+/// ```
 pub struct Occupied<'g, K, V> {
     /// The value that the map has.
     pub current: &'g V,

@@ -14,6 +14,16 @@ use crate::mutant::order;
 
 /// The values of a [`List`](super::List), in order; made by [`iter`](super::List::iter), which says
 /// what it sees beside writers.
+///
+/// ```
+/// use leeward::{collect::List, rcu};
+/// let list = List::from([1, 2, 3]);
+/// let guard = rcu::read();
+/// let values = list.iter(&guard);
+/// list.push_back(4);
+/// assert!(values.clone().take(3).eq(&[1, 2, 3]));
+/// assert_eq!(values.count(), 4);
+/// ```
 pub struct Iter<'g, T> {
     /// The link to the next value; `None` after the last.
     link: Option<&'g AtomicPtr<ListNode<T>>>,
@@ -62,6 +72,14 @@ impl<T: fmt::Debug> fmt::Debug for Iter<'_, T> {
 
 /// The values of a [`List`](super::List) that its owner has alone, in order; made by
 /// [`iter_mut`](super::List::iter_mut).
+///
+/// ```
+/// let mut list = leeward::collect::List::from([1, 2, 3]);
+/// for value in &mut list {
+///     *value *= 10;
+/// }
+/// assert!(list.into_iter().eq([10, 20, 30]));
+/// ```
 pub struct IterMut<'a, T> {
     node: *mut ListNode<T>,
     values: PhantomData<&'a mut T>,

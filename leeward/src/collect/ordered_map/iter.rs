@@ -19,6 +19,16 @@ use crate::rcu::{Domain, Global};
 ///
 /// Made by [`iter`](OrderedMap::iter) and [`range`](OrderedMap::range), which say what it sees beside
 /// writers.
+///
+/// ```
+/// use leeward::{collect::OrderedMap, rcu};
+/// let map = OrderedMap::new();
+/// (1..=9).for_each(|number| drop(map.insert(number, number * number)));
+/// let guard = rcu::read();
+/// let mut squares = map.range(3..=7, &guard);
+/// assert_eq!((squares.next(), squares.next_back()), (Some((&3, &9)), Some((&7, &49))));
+/// assert!(squares.map(|(number, _)| *number).eq(4..=6));
+/// ```
 pub struct Range<'g, K, V, D: Domain = Global> {
     map: &'g OrderedMap<K, V, D>,
     front: End<'g, K>,

@@ -10,6 +10,18 @@ use super::shard::WriteGuard;
 
 /// The place of a key in a [`ShardMap`](super::ShardMap), whose shard is locked for writing until the
 /// drop.
+///
+/// ```
+/// use leeward::collect::{ShardMap, shard_map::Entry};
+/// let map = ShardMap::from([("a", 1)]);
+/// let count = |name| match map.entry(name) {
+///     Entry::Occupied(mut entry) => entry.insert(2),
+///     Entry::Vacant(entry) => *entry.insert(0),
+/// };
+/// assert_eq!((count("a"), count("b")), (1, 0));
+/// *map.entry("c").or_insert(5) += 1;
+/// assert_eq!(*map.get("c").unwrap(), 6);
+/// ```
 pub enum Entry<'a, K, V> {
     /// The key is there.
     Occupied(OccupiedEntry<'a, K, V>),
@@ -123,6 +135,16 @@ impl<'a, K, V> Entry<'a, K, V> {
 }
 
 /// The place of a key that is not there. Returned in [`Entry::Vacant`].
+///
+/// ```
+/// use leeward::collect::{ShardMap, shard_map::Entry};
+/// let map = ShardMap::new();
+/// if let Entry::Vacant(entry) = map.entry(String::from("a")) {
+///     let length = entry.key().len();
+///     entry.insert(length);
+/// }
+/// assert_eq!(*map.get("a").unwrap(), 1);
+/// ```
 pub struct VacantEntry<'a, K, V> {
     // First, so that the shard is unlocked before the key is dropped.
     guard: WriteGuard<'a, (K, V)>,
@@ -167,6 +189,16 @@ fn has_room<T>(_: &T) -> u64 {
 }
 
 /// The place of a key that is there. Returned in [`Entry::Occupied`].
+///
+/// ```
+/// use leeward::collect::{ShardMap, shard_map::Entry};
+/// let map = ShardMap::from([("a", 1)]);
+/// if let Entry::Occupied(mut entry) = map.entry("a") {
+///     *entry.get_mut() += 1;
+///     assert_eq!(entry.remove_entry(), ("a", 2));
+/// }
+/// assert!(map.is_empty());
+/// ```
 pub struct OccupiedEntry<'a, K, V> {
     // First, so that the shard is unlocked before the key is dropped.
     guard: WriteGuard<'a, (K, V)>,

@@ -11,6 +11,11 @@ use super::shard::{ReadGuard, Shard, WriteGuard};
 
 /// An iterator over shared references to the entries, by
 /// [`ShardMap::iter`](super::ShardMap::iter).
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
+/// assert_eq!(map.iter().map(|entry| *entry.value()).sum::<i32>(), 3);
+/// ```
 pub struct Iter<'a, K, V> {
     shards: slice::Iter<'a, Shard<(K, V)>>,
     // The entries come first: they are dropped before the guard.
@@ -47,6 +52,14 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 
 /// An iterator over exclusive references to the entries, by
 /// [`ShardMap::iter_mut`](super::ShardMap::iter_mut).
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
+/// for mut entry in map.iter_mut() {
+///     *entry.value_mut() *= 10;
+/// }
+/// assert_eq!(*map.get("b").unwrap(), 20);
+/// ```
 pub struct IterMut<'a, K, V> {
     shards: slice::Iter<'a, Shard<(K, V)>>,
     // The entries come first: they are dropped before the guard.
@@ -80,6 +93,13 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
 }
 
 /// An iterator over the entries of a map that is given up, by `into_iter`.
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
+/// let mut entries: Vec<_> = map.into_iter().collect();
+/// entries.sort();
+/// assert_eq!(entries, [("a", 1), ("b", 2)]);
+/// ```
 pub struct IntoIter<K, V> {
     shards: alloc::vec::IntoIter<Shard<(K, V)>>,
     now: Option<hash_table::IntoIter<(K, V)>>,

@@ -9,6 +9,12 @@ use super::shard::{ReadGuard, WriteGuard};
 
 /// A shared reference to a part of a value of a [`ShardMap`](super::ShardMap), whose shard is locked
 /// for reading until the drop. Made by [`Ref::map`](super::Ref::map).
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", [1, 2])]);
+/// let second = map.get("a").unwrap().map(|pair| &pair[1]);
+/// assert_eq!(*second, 2);
+/// ```
 pub struct MappedRef<'a, K, V, T: ?Sized> {
     guard: ReadGuard<'a, (K, V)>,
     entry: NonNull<(K, V)>,
@@ -58,6 +64,12 @@ impl<K, V, T: ?Sized + AsRef<U>, U: ?Sized> AsRef<U> for MappedRef<'_, K, V, T> 
 
 /// An exclusive reference to a part of a value of a [`ShardMap`](super::ShardMap), whose shard is
 /// locked for writing until the drop. Made by [`RefMut::map`](super::RefMut::map).
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", [1, 2])]);
+/// *map.get_mut("a").unwrap().map(|pair| &mut pair[1]) = 3;
+/// assert_eq!(*map.get("a").unwrap(), [1, 3]);
+/// ```
 pub struct MappedRefMut<'a, K, V, T: ?Sized> {
     guard: WriteGuard<'a, (K, V)>,
     entry: NonNull<(K, V)>,

@@ -8,6 +8,12 @@ use super::guard::entry;
 use super::shard::{ReadGuard, WriteGuard};
 
 /// A shared reference to an entry that [`ShardMap::iter`](super::ShardMap::iter) gives.
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", 1)]);
+/// let entry = map.iter().next().unwrap();
+/// assert_eq!(entry.pair(), (&"a", &1));
+/// ```
 pub struct RefMulti<'a, K, V> {
     _guard: Rc<ReadGuard<'a, (K, V)>>,
     entry: NonNull<(K, V)>,
@@ -23,6 +29,13 @@ impl<'a, K, V> RefMulti<'a, K, V> {
 entry! { RefMulti }
 
 /// An exclusive reference to an entry that [`ShardMap::iter_mut`](super::ShardMap::iter_mut) gives.
+///
+/// ```
+/// let map = leeward::collect::ShardMap::from([("a", 1)]);
+/// let mut entry = map.iter_mut().next().unwrap();
+/// *entry += 1;
+/// assert_eq!(entry.pair(), (&"a", &2));
+/// ```
 pub struct RefMutMulti<'a, K, V> {
     _guard: Rc<WriteGuard<'a, (K, V)>>,
     entry: NonNull<(K, V)>,

@@ -25,6 +25,13 @@ pub struct ShardSet<K, S = RandomState> {
 }
 
 /// A shared reference to a key of a set, whose shard is locked for reading until the drop.
+///
+/// ```
+/// let names = leeward::collect::ShardSet::new();
+/// names.insert(String::from("a"));
+/// let name = names.get("a").unwrap();
+/// assert_eq!((name.key().len(), name.as_str()), (1, "a"));
+/// ```
 pub struct SetRef<G>(G);
 
 impl<K> Deref for SetRef<Ref<'_, K, ()>> {

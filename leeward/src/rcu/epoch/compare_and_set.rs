@@ -12,6 +12,14 @@ use super::pointer::{Pointer, Shared};
 
 /// What [`Atomic::compare_and_set`] takes as its orderings: one, which is that of success, or a pair of
 /// those of success and failure. After one alone, the failure's is the strongest that goes with it.
+///
+/// ```
+/// #![allow(deprecated)]
+/// use leeward::rcu::epoch::CompareAndSetOrdering;
+/// use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+/// assert_eq!((AcqRel.success(), AcqRel.failure()), (AcqRel, Acquire));
+/// assert_eq!((AcqRel, Relaxed).failure(), Relaxed);
+/// ```
 #[deprecated(note = "`compare_exchange` takes both orderings, as std's atomics do")]
 pub trait CompareAndSetOrdering {
     /// The ordering if the pointer was stored.
