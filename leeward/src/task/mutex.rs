@@ -227,9 +227,11 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 }
 
 side!(Lock ['a] of "Mutex::lock", MutexGuard, &'a Mutex<T>, 1, [mut],
+    ["Mutex::new(5)", "try_lock", "lock.lock()"],
     "A locked [`Mutex`]'s value. The drop unlocks, on any thread, and hands the mutex to the task that has \
     waited longest.");
 side!(LockOwned [] of "Mutex::lock_owned", OwnedMutexGuard, Arc<Mutex<T>>, 1, [mut],
+    ["Mutex::new(5)", "try_lock", "Arc::clone(&lock).lock_owned()"],
     "A locked [`Mutex`]'s value, which keeps the mutex alive. The drop unlocks, on any thread, as that of a \
     [`MutexGuard`] does.");
 

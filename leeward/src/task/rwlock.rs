@@ -302,12 +302,16 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 }
 
 side!(Read ['a] of "RwLock::read", RwLockReadGuard, &'a RwLock<T>, 1, [],
+    ["RwLock::new(5)", "try_write", "lock.read()"],
     "A [`RwLock`]'s value to read. The drop unlocks on any thread.");
 side!(Write ['a] of "RwLock::write", RwLockWriteGuard, &'a RwLock<T>, ALL, [mut],
+    ["RwLock::new(5)", "try_write", "lock.write()"],
     "A [`RwLock`]'s value to write. The drop unlocks on any thread.");
 side!(ReadOwned [] of "RwLock::read_owned", OwnedRwLockReadGuard, Arc<RwLock<T>>, 1, [],
+    ["RwLock::new(5)", "try_write", "Arc::clone(&lock).read_owned()"],
     "A [`RwLock`]'s value to read, which keeps the lock alive. The drop unlocks on any thread.");
 side!(WriteOwned [] of "RwLock::write_owned", OwnedRwLockWriteGuard, Arc<RwLock<T>>, ALL, [mut],
+    ["RwLock::new(5)", "try_write", "Arc::clone(&lock).write_owned()"],
     "A [`RwLock`]'s value to write, which keeps the lock alive. The drop unlocks on any thread.");
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {

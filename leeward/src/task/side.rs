@@ -1,16 +1,30 @@
 //! A future of a lock and its guard, by one macro: of a mutex, a reader or a writer, with a reference to
 //! the lock or an `Arc` of it. Calls `request.rs`.
 
-/// Makes a future and its guard: `side!(FUTURE ['a] of "LOCK::CALL", GUARD, &'a LOCK<T>, COUNT, [mut], DOC)`.
+/// Makes a future and its guard:
+/// `side!(FUTURE ['a] of "LOCK::CALL", GUARD, &'a LOCK<T>, COUNT, [mut], [MAKE, TAKE, ASK], DOC)`.
 ///
 /// The future asks for `COUNT` permits of the lock, which the guard's drop gives back. The guard is
 /// exclusive if `mut` is in the brackets. Those that own an `Arc` have no lifetime in theirs.
+/// The examples make a lock, take it whole, and ask for the future.
 macro_rules! side {
     (
         $future:ident [$($life:lifetime)?] of $call:literal, $guard:ident, $lock:ty, $count:expr,
-        [$($exclusive:ident)?], $doc:literal
+        [$($exclusive:ident)?], [$make:literal, $take:literal, $ask:literal], $doc:literal
     ) => {
         #[doc = concat!("The future that [`", $call, "`] returns.")]
+        ///
+        /// ```
+        /// # use std::{pin::pin, sync::Arc, task::{Context, Waker}};
+        /// # use leeward::task::{Mutex, RwLock};
+        #[doc = concat!("let lock = Arc::new(", $make, ");")]
+        #[doc = concat!("let holder = lock.", $take, "().unwrap();")]
+        #[doc = concat!("let mut future = pin!(", $ask, ");")]
+        /// let mut context = Context::from_waker(Waker::noop());
+        /// assert!(future.as_mut().poll(&mut context).is_pending());
+        /// drop(holder);                                           // wakes the task, which polls again
+        /// assert!(future.as_mut().poll(&mut context).is_ready());
+        /// ```
         #[must_use = "a future does nothing until it is polled"]
         pub struct $future<$($life,)? T: ?Sized>(Request<$lock>);
 
@@ -36,6 +50,19 @@ macro_rules! side {
         }
 
         #[doc = $doc]
+        ///
+        /// ```
+        /// # use std::{sync::Arc, task::{Context, Poll, Waker}};
+        /// # use leeward::task::{Mutex, RwLock};
+        #[doc = concat!("let lock = Arc::new(", $make, ");")]
+        #[doc = concat!("let future = std::pin::pin!(", $ask, ");")]
+        /// let Poll::Ready(guard) = future.poll(&mut Context::from_waker(Waker::noop())) else {
+        ///     unreachable!("it is free")
+        /// };
+        /// assert_eq!(*guard, 5);
+        /// std::thread::scope(|scope| scope.spawn(|| drop(guard)).join().unwrap());
+        #[doc = concat!("assert!(lock.", $take, "().is_ok());")]
+        /// ```
         #[must_use = "the lock is unlocked at once"]
         #[clippy::has_significant_drop]
         pub struct $guard<$($life,)? T: ?Sized> {
