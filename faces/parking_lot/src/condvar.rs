@@ -57,7 +57,7 @@ impl Condvar {
     /// Wakes all waiters; returns how many there were.
     #[inline]
     pub fn notify_all(&self) -> usize {
-        self.0.notify_all() as usize
+        self.0.notify_all()
     }
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.

@@ -37,13 +37,13 @@ mod once;
 
 pub use self::condvar::{Condvar, WaitTimeoutResult};
 pub use self::once::{Once, OnceState};
+pub use ::lock_api;
 pub use leeward::sync::{
     FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard, MappedReentrantMutexGuard,
     MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, RawFairMutex, RawMutex, RawRwLock, RawThreadId,
     ReentrantMutex, ReentrantMutexGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
     const_fair_mutex, const_mutex, const_reentrant_mutex, const_rwlock,
 };
-pub use lock_api;
 #[cfg(feature = "arc_lock")]
 pub use lock_api::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
