@@ -1,5 +1,5 @@
-//! Two guards of one address that use the same slot. A program of its own: slots are handed on from thread to thread, and
-//! here there is one.
+//! Two guards of one address that use the same slot. A program of its own: slots are handed on from thread to thread,
+//! and here there is one.
 
 use std::sync::Arc;
 
