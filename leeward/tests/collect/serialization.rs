@@ -47,3 +47,26 @@ fn sets_and_lists_are_sequences() {
     assert_eq!(serde_json::to_string(&set).unwrap(), "[1]");
     assert!(serde_json::from_str::<ShardSet<u32>>("[1,2]").unwrap().contains(&2));
 }
+
+macro_rules! written {
+    ($value:expr) => {
+        serde_json::to_string(&$value).unwrap()
+    };
+}
+
+/// A guard is written as what it gives, so that a field of a reply may be one.
+#[test]
+fn guards_are_what_they_give() {
+    let map = ShardMap::<u32, (u32, &str)>::from_iter([(1, (2, "a"))]);
+    assert_eq!(written!(map.get(&1).unwrap()), r#"[2,"a"]"#);
+    assert_eq!(written!(map.get_mut(&1).unwrap()), r#"[2,"a"]"#);
+    assert_eq!(written!(map.iter().next().unwrap()), r#"[2,"a"]"#);
+    assert_eq!(written!(map.iter_mut().next().unwrap()), r#"[2,"a"]"#);
+    assert_eq!(written!(map.get(&1).unwrap().map(|value| value.1)), r#""a""#);
+    assert_eq!(written!(map.get_mut(&1).unwrap().map(|value| &mut value.0)), "2");
+    let set = ShardSet::from([7]);
+    assert_eq!(
+        (written!(set.get(&7).unwrap()), written!(set.iter().next().unwrap())),
+        ("7".to_owned(), "7".to_owned())
+    );
+}

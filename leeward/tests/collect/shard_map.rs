@@ -2,6 +2,8 @@
 
 #![allow(missing_docs)]
 
+#[path = "shard_map/by_hash.rs"]
+mod by_hash;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(target_os = "linux")]
@@ -9,6 +11,8 @@ mod common;
 mod compared;
 #[path = "shard_map/user_code.rs"]
 mod user_code;
+#[path = "shard_map/views.rs"]
+mod views;
 
 use common::*;
 

@@ -4,6 +4,7 @@
 mod common;
 
 use std::cell::RefCell;
+use std::hash::BuildHasher;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -123,6 +124,14 @@ fn panics_name_the_line_of_the_program() {
     names_this_file("ShardMap::remove", || _ = map.remove(&1));
     names_this_file("ShardMap::get_mut", || drop(map.get_mut(&1)));
     names_this_file("ShardMap::entry", || drop(map.entry(1)));
+    let hash = map.hasher().hash_one(1);
+    names_this_file("ShardMap::get_mut_by_hash", || drop(map.get_mut_by_hash(hash, |key| *key == 1)));
+    names_this_file("ShardMap::get_or_insert_by_hash", || {
+        drop(map.get_or_insert_by_hash(hash, |key| *key == 1, || (1, 2)));
+    });
+    names_this_file("ShardMap::entry_by_hash", || drop(map.entry_by_hash(hash, 1)));
+    names_this_file("ShardMap::remove_by_hash", || _ = map.remove_by_hash(hash, |key| *key == 1));
+    names_this_file("Shard::iter_mut", || for _ in map.shards()[map.determine_shard(hash)].iter_mut() {});
     names_this_file("ShardMap::alter", || map.alter(&1, |_, value| value));
     names_this_file("ShardMap::retain", || map.retain(|_, _| true));
     names_this_file("ShardMap::clear", || map.clear());
@@ -130,6 +139,8 @@ fn panics_name_the_line_of_the_program() {
     drop(read);
     let written = map.get_mut(&1).unwrap();
     names_this_file("ShardMap::get", || drop(map.get(&1)));
+    names_this_file("ShardMap::get_by_hash", || drop(map.get_by_hash(hash, |key| *key == 1)));
+    names_this_file("Shard::len", || _ = map.shards()[map.determine_shard(hash)].len());
     names_this_file("ShardMap::contains_key", || _ = map.contains_key(&1));
     names_this_file("ShardMap::view", || _ = map.view(&1, |_, _| ()));
     names_this_file("ShardMap::iter", || for _ in map.iter() {});

@@ -9,6 +9,8 @@
 
 #[path = "interpreted/queues.rs"]
 mod queues;
+#[path = "interpreted/shard_map.rs"]
+mod shard_map;
 #[macro_use]
 #[path = "../common/small_locks.rs"]
 mod small_locks;

@@ -1,8 +1,10 @@
-//! Iterators over a map, shard after shard. Made by `read`, `write` and `traits`.
+//! Iterators over a map, shard after shard. Made by `read`, `write`, `shard` and `traits`.
 
 use alloc::rc::Rc;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::slice;
+use std::hash::RandomState;
 
 use hashbrown::hash_table;
 
@@ -10,25 +12,26 @@ use super::multiple::{RefMulti, RefMutMulti};
 use super::shard::{ReadGuard, Shard, WriteGuard};
 
 /// An iterator over shared references to the entries, by
-/// [`ShardMap::iter`](super::ShardMap::iter).
+/// [`ShardMap::iter`](super::ShardMap::iter). `S` is the map's hasher, of which it has nothing.
 ///
 /// ```
 /// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
 /// assert_eq!(map.iter().map(|entry| *entry.value()).sum::<i32>(), 3);
 /// ```
-pub struct Iter<'a, K, V> {
+pub struct Iter<'a, K, V, S = RandomState> {
     shards: slice::Iter<'a, Shard<(K, V)>>,
     // The entries come first: they are dropped before the guard.
     now: Option<(hash_table::Iter<'a, (K, V)>, Rc<ReadGuard<'a, (K, V)>>)>,
+    hasher: PhantomData<fn() -> S>,
 }
 
-impl<'a, K, V> Iter<'a, K, V> {
+impl<'a, K, V, S> Iter<'a, K, V, S> {
     pub(super) fn new(shards: &'a [Shard<(K, V)>]) -> Self {
-        Iter { shards: shards.iter(), now: None }
+        Iter { shards: shards.iter(), now: None, hasher: PhantomData }
     }
 }
 
-impl<'a, K, V> Iterator for Iter<'a, K, V> {
+impl<'a, K, V, S> Iterator for Iter<'a, K, V, S> {
     type Item = RefMulti<'a, K, V>;
 
     #[track_caller]
@@ -51,7 +54,7 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 }
 
 /// An iterator over exclusive references to the entries, by
-/// [`ShardMap::iter_mut`](super::ShardMap::iter_mut).
+/// [`ShardMap::iter_mut`](super::ShardMap::iter_mut). `S` is the map's hasher, of which it has nothing.
 ///
 /// ```
 /// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
@@ -60,19 +63,20 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 /// }
 /// assert_eq!(*map.get("b").unwrap(), 20);
 /// ```
-pub struct IterMut<'a, K, V> {
+pub struct IterMut<'a, K, V, S = RandomState> {
     shards: slice::Iter<'a, Shard<(K, V)>>,
     // The entries come first: they are dropped before the guard.
     now: Option<(hash_table::IterMut<'a, (K, V)>, Rc<WriteGuard<'a, (K, V)>>)>,
+    hasher: PhantomData<fn() -> S>,
 }
 
-impl<'a, K, V> IterMut<'a, K, V> {
+impl<'a, K, V, S> IterMut<'a, K, V, S> {
     pub(super) fn new(shards: &'a [Shard<(K, V)>]) -> Self {
-        IterMut { shards: shards.iter(), now: None }
+        IterMut { shards: shards.iter(), now: None, hasher: PhantomData }
     }
 }
 
-impl<'a, K, V> Iterator for IterMut<'a, K, V> {
+impl<'a, K, V, S> Iterator for IterMut<'a, K, V, S> {
     type Item = RefMutMulti<'a, K, V>;
 
     #[track_caller]
@@ -92,7 +96,8 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
     }
 }
 
-/// An iterator over the entries of a map that is given up, by `into_iter`.
+/// An iterator over the entries of a map that is given up, by `into_iter`. `S` is the map's hasher, of which
+/// it has nothing.
 ///
 /// ```
 /// let map = leeward::collect::ShardMap::from([("a", 1), ("b", 2)]);
@@ -100,18 +105,19 @@ impl<'a, K, V> Iterator for IterMut<'a, K, V> {
 /// entries.sort();
 /// assert_eq!(entries, [("a", 1), ("b", 2)]);
 /// ```
-pub struct IntoIter<K, V> {
+pub struct IntoIter<K, V, S = RandomState> {
     shards: alloc::vec::IntoIter<Shard<(K, V)>>,
     now: Option<hash_table::IntoIter<(K, V)>>,
+    hasher: PhantomData<fn() -> S>,
 }
 
-impl<K, V> IntoIter<K, V> {
+impl<K, V, S> IntoIter<K, V, S> {
     pub(super) fn new(shards: alloc::boxed::Box<[Shard<(K, V)>]>) -> Self {
-        IntoIter { shards: shards.into_vec().into_iter(), now: None }
+        IntoIter { shards: shards.into_vec().into_iter(), now: None, hasher: PhantomData }
     }
 }
 
-impl<K, V> Iterator for IntoIter<K, V> {
+impl<K, V, S> Iterator for IntoIter<K, V, S> {
     type Item = (K, V);
 
     #[track_caller]

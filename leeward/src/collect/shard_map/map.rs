@@ -1,4 +1,5 @@
-//! The map itself: how it is made, and which shard a key is in. Its calls are in `read` and `write`.
+//! The map itself: how it is made, and which shard a key is in. Its calls are in `by_hash`, `read`, `write`
+//! and `shards`.
 
 use alloc::boxed::Box;
 use core::hash::{BuildHasher, Hash};
@@ -49,7 +50,11 @@ fn shards() -> usize {
 /// - A closure that panics leaves the map whole: [`alter`](Self::alter) loses the one entry whose
 ///   value it was given, where dashmap ends the process.
 /// - Guards belong to their thread (`!Send`).
-/// - The methods of dashmap's inside (`shards`, `determine_map`) are not there, nor its views.
+/// - [`shards`](Self::shards) gives [shards](super::Shard) that are walked each by itself, and not their locks
+///   and tables. What programs do with those is done by the calls that take a hash
+///   ([`get_by_hash`](Self::get_by_hash), [`entry_by_hash`](Self::entry_by_hash)).
+/// - What look-ups take needs to be [`Equivalent`](super::super::Equivalent) to a key, as what a key can be
+///   borrowed as is.
 ///
 /// Two threads that each hold a guard and ask for a shard that the other has locked still wait for
 /// each other, if one of them writes: hold no guard while you call the map.
@@ -98,7 +103,7 @@ fn shards() -> usize {
 pub struct ShardMap<K, V, S = RandomState> {
     pub(super) shards: Box<[Shard<(K, V)>]>,
     pub(super) hasher: S,
-    /// 63 less the binary logarithm of the number of shards.
+    /// Chooses the shard of a hash (`index`).
     shift: u32,
 }
 
@@ -164,22 +169,13 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
         assert!(shards.is_power_of_two(), "leeward: a ShardMap has a power of two of shards");
         let each = capacity.div_ceil(shards);
         let shard = |_| Shard::new(if each == 0 { HashTable::new() } else { HashTable::with_capacity(each) });
-        ShardMap { shards: (0..shards).map(shard).collect(), hasher, shift: 63 - shards.ilog2() }
+        Self::of_shards((0..shards).map(shard).collect(), hasher)
     }
 
     /// Returns the hash of a key, as the shards' tables have it.
     #[inline(always)]
     pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
         self.hasher.hash_one(key)
-    }
-
-    /// Returns the shard of the keys with this hash. hashbrown takes the upper seven bits and the
-    /// lower ones for itself, so the shard is chosen by those between.
-    #[inline(always)]
-    pub(super) fn shard(&self, hash: u64) -> &Shard<(K, V)> {
-        let index = ((hash << 7) >> 1 >> self.shift) as usize;
-        // The number of shards is a power of two: the compiler sees no panic here.
-        &self.shards[index & (self.shards.len() - 1)]
     }
 }
 
@@ -189,9 +185,35 @@ impl<K, V, S> ShardMap<K, V, S> {
         &self.hasher
     }
 
+    /// Returns the shard of the keys with this hash.
+    #[inline(always)]
+    pub(super) fn shard(&self, hash: u64) -> &Shard<(K, V)> {
+        &self.shards[self.index(hash)]
+    }
+
+    /// Returns the number of the shard of the keys with this hash.
+    #[inline(always)]
+    pub(super) fn index(&self, hash: u64) -> usize {
+        index(hash, self.shift, self.shards.len())
+    }
+
     /// Returns a map with these shards; their number is a power of two.
     pub(super) fn of_shards(shards: Box<[Shard<(K, V)>]>, hasher: S) -> Self {
-        let shift = 63 - shards.len().ilog2();
+        let shift = shift(shards.len());
         ShardMap { shards, hasher, shift }
     }
+}
+
+/// Returns what chooses among so many shards, which are a power of two: 63 less its binary logarithm.
+pub(super) fn shift(shards: usize) -> u32 {
+    63 - shards.ilog2()
+}
+
+/// Returns the number of the shard of the keys with this hash, among so many, by their `shift`. hashbrown
+/// takes the upper seven bits and the lower ones for itself, so the shard is chosen by those between.
+#[inline(always)]
+pub(super) fn index(hash: u64, shift: u32, shards: usize) -> usize {
+    let index = ((hash << 7) >> 1 >> shift) as usize;
+    // The number of shards is a power of two: the compiler sees no panic where they are indexed.
+    index & (shards - 1)
 }

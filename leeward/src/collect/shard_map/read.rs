@@ -1,12 +1,13 @@
 //! The calls of a map that lock for reading.
 
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::ptr::NonNull;
 
+use super::super::Equivalent;
 use super::iter::Iter;
 use super::map::ShardMap;
 use super::one::Ref;
+use super::shard::Shard;
 use super::try_result::TryResult;
 
 impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
@@ -25,25 +26,20 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn get<Q>(&self, key: &Q) -> Option<Ref<'_, K, V>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
-        let hash = self.hash(key);
-        let guard = self.shard(hash).read();
-        let entry = NonNull::from(guard.table().find(hash, |entry| entry.0.borrow() == key)?);
-        Some(Ref::new(guard, entry))
+        self.get_by_hash(self.hash(key), |there| key.equivalent(there))
     }
 
     /// Returns the entry of a key, unless that would take waiting.
     #[inline]
     pub fn try_get<Q>(&self, key: &Q) -> TryResult<Ref<'_, K, V>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hash(key);
         let Some(guard) = self.shard(hash).try_read() else { return TryResult::Locked };
-        match guard.table().find(hash, |entry| entry.0.borrow() == key).map(NonNull::from) {
+        match guard.table().find(hash, |entry| key.equivalent(&entry.0)).map(NonNull::from) {
             Some(entry) => TryResult::Present(Ref::new(guard, entry)),
             None => TryResult::Absent,
         }
@@ -63,8 +59,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn view<Q, R>(&self, key: &Q, view: impl FnOnce(&K, &V) -> R) -> Option<R>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.get(key).map(|entry| view(entry.key(), entry.value()))
     }
@@ -77,8 +72,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.get(key).is_some()
     }
@@ -91,7 +85,7 @@ impl<K, V, S> ShardMap<K, V, S> {
     ///
     /// # Panics
     /// The iterator panics if the thread has locked a shard for writing.
-    pub fn iter(&self) -> Iter<'_, K, V> {
+    pub fn iter(&self) -> Iter<'_, K, V, S> {
         Iter::new(&self.shards)
     }
 
@@ -101,7 +95,7 @@ impl<K, V, S> ShardMap<K, V, S> {
     /// If the thread has locked a shard for writing.
     #[track_caller]
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().table().len()).sum()
+        self.shards.iter().map(Shard::len).sum()
     }
 
     /// Returns true if no shard has an entry.
@@ -110,7 +104,7 @@ impl<K, V, S> ShardMap<K, V, S> {
     /// If the thread has locked a shard for writing.
     #[track_caller]
     pub fn is_empty(&self) -> bool {
-        self.shards.iter().all(|shard| shard.read().table().is_empty())
+        self.shards.iter().all(Shard::is_empty)
     }
 
     /// Returns how many entries the tables have room for at present.
@@ -119,6 +113,6 @@ impl<K, V, S> ShardMap<K, V, S> {
     /// If the thread has locked a shard for writing.
     #[track_caller]
     pub fn capacity(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().table().capacity()).sum()
+        self.shards.iter().map(Shard::capacity).sum()
     }
 }

@@ -1,15 +1,20 @@
-//! Serialization of the map and of the set, as a map and as a sequence. By the feature `serde`.
+//! Serialization of the map and of the set, as a map and as a sequence, and of guards as what they give. By the feature
+//! `serde`.
 
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
+use core::ops::Deref;
 
 use ::serde::de::{MapAccess, SeqAccess, Visitor};
 use ::serde::ser::{SerializeMap, SerializeSeq};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::map::ShardMap;
-use super::set::ShardSet;
+use super::mapped::{MappedRef, MappedRefMut};
+use super::multiple::{RefMulti, RefMutMulti};
+use super::one::{Ref, RefMut};
+use super::set::{SetRef, ShardSet};
 
 /// Says its number of entries first: formats that rely on that need a map that is not written
 /// meanwhile.
@@ -91,5 +96,40 @@ impl<'de, K: Deserialize<'de> + Eq + Hash, S: BuildHasher + Default> Visitor<'de
             set.insert(key);
         }
         Ok(set)
+    }
+}
+
+/// Has guards of an entry written as its value.
+macro_rules! written_as_value {
+    ($($guard:ident)*) => { $(
+        impl<K, V: Serialize> Serialize for $guard<'_, K, V> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.value().serialize(serializer)
+            }
+        }
+    )* };
+}
+
+written_as_value! { Ref RefMut RefMulti RefMutMulti }
+
+/// Has guards of a part of a value written as that.
+macro_rules! written_as_part {
+    ($($guard:ident)*) => { $(
+        impl<K, V, T: ?Sized + Serialize> Serialize for $guard<'_, K, V, T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.value().serialize(serializer)
+            }
+        }
+    )* };
+}
+
+written_as_part! { MappedRef MappedRefMut }
+
+impl<G> Serialize for SetRef<G>
+where
+    Self: Deref<Target: Serialize>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.key().serialize(serializer)
     }
 }

@@ -1,11 +1,11 @@
 //! The set: a map whose values are nothing. Calls the map.
 
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::ops::Deref;
 use std::hash::RandomState;
 
+use super::super::Equivalent;
 use super::map::ShardMap;
 use super::multiple::RefMulti;
 use super::one::Ref;
@@ -93,8 +93,7 @@ impl<K: Eq + Hash, S: BuildHasher> ShardSet<K, S> {
     #[track_caller]
     pub fn remove<Q>(&self, key: &Q) -> Option<K>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.remove(key).map(|(key, ())| key)
     }
@@ -103,8 +102,7 @@ impl<K: Eq + Hash, S: BuildHasher> ShardSet<K, S> {
     #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, is_meant: impl FnOnce(&K) -> bool) -> Option<K>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.remove_if(key, |key, ()| is_meant(key)).map(|(key, ())| key)
     }
@@ -113,8 +111,7 @@ impl<K: Eq + Hash, S: BuildHasher> ShardSet<K, S> {
     #[track_caller]
     pub fn get<Q>(&self, key: &Q) -> Option<SetRef<Ref<'_, K, ()>>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.get(key).map(SetRef)
     }
@@ -123,8 +120,7 @@ impl<K: Eq + Hash, S: BuildHasher> ShardSet<K, S> {
     #[track_caller]
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.map.contains_key(key)
     }
@@ -233,7 +229,7 @@ impl<K: Eq + Hash, const N: usize> From<[K; N]> for ShardSet<K> {
 
 impl<K, S> IntoIterator for ShardSet<K, S> {
     type Item = K;
-    type IntoIter = core::iter::Map<super::iter::IntoIter<K, ()>, fn((K, ())) -> K>;
+    type IntoIter = core::iter::Map<super::iter::IntoIter<K, (), S>, fn((K, ())) -> K>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.map.into_iter().map(|(key, ())| key)

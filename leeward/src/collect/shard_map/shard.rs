@@ -20,16 +20,24 @@ use crate::process::thread;
 /// The value of `writer` while no thread writes; no thread's id.
 const NONE: u64 = 0;
 
-/// A hash table and its lock, alone on their cache lines (two, because processors fetch lines in
-/// pairs).
+/// A part of a [`ShardMap`](super::ShardMap), for the keys with some of the hashes: a table of entries behind
+/// a lock of its own. [`ShardMap::shards`](super::ShardMap::shards) returns them.
 ///
-/// | field | written by | meaning |
-/// |---|---|---|
-/// | `lock` | all | who may use `table` |
-/// | `writer` | the thread that has `lock` for writing | its id; else 0 |
-/// | `table` | that thread | the entries |
+/// ```
+/// use leeward::collect::ShardMap;
+/// let map = ShardMap::from([("a", 1), ("b", 2)]);
+/// assert_eq!(map.shards().iter().map(|shard| shard.len()).sum::<usize>(), map.len());
+/// ```
+// The hash table and its lock are alone on their cache lines (two, because processors fetch lines in
+// pairs).
+//
+// | field | written by | meaning |
+// |---|---|---|
+// | `lock` | all | who may use `table` |
+// | `writer` | the thread that has `lock` for writing | its id; else 0 |
+// | `table` | that thread | the entries |
 #[repr(align(128))]
-pub(super) struct Shard<T> {
+pub struct Shard<T> {
     lock: RawRwLock,
     writer: AtomicU64,
     table: UnsafeCell<HashTable<T>>,

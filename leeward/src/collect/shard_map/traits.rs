@@ -115,18 +115,18 @@ impl<K: Eq + Hash, V, const N: usize> From<[(K, V); N]> for ShardMap<K, V> {
 
 impl<K, V, S> IntoIterator for ShardMap<K, V, S> {
     type Item = (K, V);
-    type IntoIter = IntoIter<K, V>;
+    type IntoIter = IntoIter<K, V, S>;
 
-    fn into_iter(self) -> IntoIter<K, V> {
+    fn into_iter(self) -> IntoIter<K, V, S> {
         IntoIter::new(self.shards)
     }
 }
 
 impl<'a, K, V, S> IntoIterator for &'a ShardMap<K, V, S> {
     type Item = RefMulti<'a, K, V>;
-    type IntoIter = Iter<'a, K, V>;
+    type IntoIter = Iter<'a, K, V, S>;
 
-    fn into_iter(self) -> Iter<'a, K, V> {
+    fn into_iter(self) -> Iter<'a, K, V, S> {
         self.iter()
     }
 }

@@ -4,7 +4,6 @@
 //! unlocking, also if user code panics.
 
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::mem;
 use core::ptr::NonNull;
@@ -12,12 +11,12 @@ use core::ptr::NonNull;
 use hashbrown::hash_table::Entry as Found;
 use hashbrown::{HashTable, TryReserveError};
 
+use super::super::Equivalent;
 use super::entry::Entry;
 use super::iter::IterMut;
 use super::map::ShardMap;
 use super::one::RefMut;
 use super::room;
-use super::shard::WriteGuard;
 use super::try_result::TryResult;
 
 impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
@@ -54,8 +53,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn remove<Q>(&self, key: &Q) -> Option<(K, V)>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.remove_if_mut(key, |_, _| true)
     }
@@ -67,8 +65,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn remove_if<Q>(&self, key: &Q, is_meant: impl FnOnce(&K, &V) -> bool) -> Option<(K, V)>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         self.remove_if_mut(key, |key, value| is_meant(key, value))
     }
@@ -81,12 +78,11 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn remove_if_mut<Q>(&self, key: &Q, is_meant: impl FnOnce(&K, &mut V) -> bool) -> Option<(K, V)>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hash(key);
         let mut guard = self.shard(hash).write();
-        let mut entry = guard.table().find_entry(hash, |entry| entry.0.borrow() == key).ok()?;
+        let mut entry = guard.table().find_entry(hash, |entry| key.equivalent(&entry.0)).ok()?;
         let (key, value) = entry.get_mut();
         is_meant(key, value).then(|| entry.remove().0)
     }
@@ -99,23 +95,22 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn get_mut<Q>(&self, key: &Q) -> Option<RefMut<'_, K, V>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
-        let hash = self.hash(key);
-        let guard = self.shard(hash).write();
-        found(guard, hash, key)
+        self.get_mut_by_hash(self.hash(key), |there| key.equivalent(there))
     }
 
     /// Returns the key's entry, to be changed, unless that would take waiting.
     pub fn try_get_mut<Q>(&self, key: &Q) -> TryResult<RefMut<'_, K, V>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hash(key);
-        let Some(guard) = self.shard(hash).try_write() else { return TryResult::Locked };
-        found(guard, hash, key).map_or(TryResult::Absent, TryResult::Present)
+        let Some(mut guard) = self.shard(hash).try_write() else { return TryResult::Locked };
+        match guard.table().find_mut(hash, |entry| key.equivalent(&entry.0)).map(NonNull::from) {
+            Some(entry) => TryResult::Present(RefMut::new(guard, entry)),
+            None => TryResult::Absent,
+        }
     }
 
     /// Returns the place of a key, there or not. Its shard stays locked for writing until the drop.
@@ -133,9 +128,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     /// ```
     #[track_caller]
     pub fn entry(&self, key: K) -> Entry<'_, K, V> {
-        let hash = self.hash(&key);
-        let guard = self.shard(hash).write();
-        Entry::find(guard, hash, key, |entry| self.hash(&entry.0))
+        self.entry_by_hash(self.hash(&key), key)
     }
 
     /// Returns the place of a key, unless that would take waiting.
@@ -153,12 +146,11 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     #[track_caller]
     pub fn alter<Q>(&self, key: &Q, alter: impl FnOnce(&K, V) -> V)
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hash(key);
         let mut guard = self.shard(hash).write();
-        if let Ok(entry) = guard.table().find_entry(hash, |entry| entry.0.borrow() == key) {
+        if let Ok(entry) = guard.table().find_entry(hash, |entry| key.equivalent(&entry.0)) {
             let ((key, value), place) = entry.remove();
             let value = alter(&key, value);
             place.insert((key, value));
@@ -190,23 +182,13 @@ impl<K: Eq + Hash, V, S: BuildHasher> ShardMap<K, V, S> {
     }
 }
 
-/// Returns the guard of a key's entry in the shard that `guard` has locked.
-fn found<'a, K, V, Q>(mut guard: WriteGuard<'a, (K, V)>, hash: u64, key: &Q) -> Option<RefMut<'a, K, V>>
-where
-    K: Borrow<Q>,
-    Q: Eq + ?Sized,
-{
-    let entry = NonNull::from(guard.table().find_mut(hash, |entry| entry.0.borrow() == key)?);
-    Some(RefMut::new(guard, entry))
-}
-
 impl<K, V, S> ShardMap<K, V, S> {
     /// Returns an iterator over the entries, to be changed, in no order. It keeps the shard that it
     /// is in locked for writing, and so does each entry that it gives.
     ///
     /// # Panics
     /// The iterator panics if the thread has locked a shard.
-    pub fn iter_mut(&self) -> IterMut<'_, K, V> {
+    pub fn iter_mut(&self) -> IterMut<'_, K, V, S> {
         IterMut::new(&self.shards)
     }
 

@@ -228,6 +228,26 @@ rows! { SHARD_MAP of ShardMap<u32, Value, RandomState>, ShardMap::from_iter((0..
     "collect::MappedRefMut::try_map", Panics(LOCKED), |map, closure| {
         map.get_mut(&1).unwrap().map(|value| value).try_map(|value| Some(part(value, closure))).is_ok()
     };
+    "collect::ShardMap::get_by_hash", Returns, |map, closure| {
+        map.get_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure)).is_some()
+    };
+    "collect::ShardMap::get_mut_by_hash", Panics(LOCKED), |map, closure| {
+        map.get_mut_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure)).is_some()
+    };
+    "collect::ShardMap::get_or_insert_by_hash", Panics(LOCKED), |map, closure| {
+        drop(map.remove(&1));
+        let hash = map.hasher().hash_one(1_u32);
+        drop(map.get_or_insert_by_hash(hash, |key| *key == 1, || (1, made(closure))));
+        drop(map.get_or_insert_by_hash(hash, |_| yes(closure), || (1, made(closure))));
+    };
+    "collect::ShardMap::remove_by_hash", Panics(LOCKED), |map, closure| {
+        map.insert(1, Value::default());
+        map.remove_by_hash(map.hasher().hash_one(1_u32), |_| yes(closure))
+    };
+    "collect::ReadOnlyView::get_by_hash", Returns, |map, closure| {
+        let view = map.clone().into_read_only();
+        view.get_by_hash(view.hasher().hash_one(1_u32), |_| yes(closure)).is_some()
+    };
     "collect::ShardMap::view", Returns, |map, closure| map.view(&1, |_, _| closure());
     "collect::ShardMap::remove_if", Panics(LOCKED), |map, closure| {
         map.insert(1, Value::default());

@@ -169,9 +169,11 @@ types! {
     leeward::collect::shard_map::Entry<'static, T, T>, None, Sync, Stay;
     leeward::collect::shard_map::VacantEntry<'static, T, T>, None, Sync, Stay;
     leeward::collect::shard_map::OccupiedEntry<'static, T, T>, None, Sync, Stay;
-    leeward::collect::shard_map::Iter<'static, T, T>, None, None, Stay;
-    leeward::collect::shard_map::IterMut<'static, T, T>, None, None, Stay;
-    leeward::collect::shard_map::IntoIter<T, T>, Send, Both, Stay;
+    leeward::collect::shard_map::Iter<'static, T, T, RandomState>, None, None, Stay;
+    leeward::collect::shard_map::IterMut<'static, T, T, RandomState>, None, None, Stay;
+    leeward::collect::shard_map::IntoIter<T, T, RandomState>, Send, Both, Stay;
+    leeward::collect::shard_map::ReadOnlyView<T, T>, Send, Sync, Shrink;
+    leeward::collect::shard_map::Shard<(T, T)>, Send, Both, Stay;
     leeward::collect::shard_map::TryResult<T>, Send, Sync, Shrink;
     leeward::fence::Counters, All, All, Absent;
     leeward::fence::Asymmetric, All, All, Absent;

@@ -1,5 +1,6 @@
 //! The operations of sharded maps.
 
+use std::hash::BuildHasher;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -16,6 +17,9 @@ operations! {
     shard_insert_behind_a_reader: insert => beside(reads).left(map_is_usable);
     shard_get_behind_a_writer: || drop(map().get(&1)) => beside(writes).left(map_is_usable);
     shard_entry: || drop(map().entry(2).or_default()) => left(map_is_usable);
+    shard_by_hash: by_hash => left(map_is_usable);
+    shard_shards: || assert!(map().shards().iter().flat_map(|shard| shard.iter()).count() <= 3) => left(map_is_usable);
+    shard_read_only: read_only => left(map_is_usable);
     shard_remove: remove => left(map_is_usable);
     shard_iter: count => left(map_is_usable);
     shard_compared: || assert!(map().eq(map())) => left(map_is_usable);
@@ -59,6 +63,21 @@ fn map_is_usable() -> bool {
 
 fn insert() {
     map().insert(1, 1);
+}
+
+fn by_hash() {
+    let hash = map().hasher().hash_one(2_u32);
+    drop(map().get_or_insert_by_hash(hash, |key| *key == 2, || (2, 2)));
+    *map().entry_by_hash(hash, 2).or_default() += 1;
+    drop(map().get_mut_by_hash(hash, |key| *key == 2));
+    drop(map().get_by_hash(hash, |key| *key == 2));
+    map().remove_by_hash(hash, |key| *key == 2);
+}
+
+fn read_only() {
+    let view = one_shard().into_read_only();
+    assert_eq!(view.get(&1), Some(&1));
+    assert!(view.into_inner().insert(1, 2).is_some());
 }
 
 fn remove() {
