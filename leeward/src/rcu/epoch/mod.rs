@@ -53,7 +53,8 @@
 //! - A deferred call takes three words, and bags are linked, not copied.
 //! - In the child of a fork, sections of threads that are not there are over; in crossbeam's they last
 //!   for ever.
-//! - [`Collector::synchronize`], [`Collector::stats`] and [`Collector::set_limit`] are new.
+//! - [`Collector::synchronize`], [`Collector::stats`], [`Collector::set_limit`] and [`Collector::try_end`] are
+//!   new.
 //! - [`Guard::flush`] makes all calls that may be made; crossbeam's makes some hundreds. What pins and
 //!   deferring calls make is bounded in both.
 //! - [`Pointable`] is implemented for the same types, and for no others.
@@ -108,6 +109,7 @@ mod lent;
 mod local;
 mod pointable;
 mod pointer;
+mod try_end;
 
 pub use atomic::{Atomic, CompareExchangeError};
 pub use collector::Collector;

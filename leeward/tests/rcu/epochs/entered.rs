@@ -134,3 +134,61 @@ fn the_section_is_left_and_entered_again() {
     drop(guard);
     collector.synchronize();
 }
+
+#[test]
+fn an_end_that_is_refused_makes_no_call() {
+    let count = Arc::default();
+    let (handle, collector) = {
+        let collector = Collector::new();
+        defer_counting(&collector.enter(), 2 * BAG + 1, &count);
+        (collector.register(), collector)
+    };
+    let copy = collector.clone();
+    let collector = collector.try_end().expect_err("a handle and a copy have it");
+    drop(handle);
+    let collector = collector.try_end().expect_err("a copy has it");
+    assert_eq!((count.load(SeqCst), &collector), (0, &copy));
+    drop(copy);
+    assert!(collector.try_end().is_ok());
+    assert_eq!(count.load(SeqCst), 2 * BAG + 1);
+}
+
+/// Whatever threads do that have entered, run on or exit: once the end is told, all calls have been made.
+#[test]
+fn an_end_is_told_when_all_calls_have_been_made() {
+    let stay = Barrier::new(2);
+    thread::scope(|scope| {
+        for round in 0..50 {
+            let (count, collector) = (Arc::default(), Arc::new(Collector::new()));
+            let here = collector.clone();
+            let of_here = Arc::clone(&count);
+            let exits = scope.spawn(move || defer_counting(&here.enter(), BAG + 1, &of_here));
+            if round % 10 == 0 {
+                let (here, count, stay, entered) =
+                    (collector.clone(), Arc::clone(&count), &stay, Arc::new(Barrier::new(2)));
+                let ours = entered.clone();
+                scope.spawn(move || {
+                    defer_counting(&here.enter(), BAG - 1, &count);
+                    drop(here);
+                    ours.wait();
+                    stay.wait();
+                });
+                entered.wait();
+            }
+            // As a scope does, that ends while what its threads have in thread-local variables is dropped.
+            while !exits.is_finished() {
+                thread::yield_now();
+            }
+            let mut ends = Arc::into_inner(collector).expect("the threads have given theirs back").try_end();
+            while let Err(collector) = ends {
+                thread::yield_now();
+                ends = collector.try_end();
+            }
+            let calls = if round % 10 == 0 { 2 * BAG } else { BAG + 1 };
+            assert_eq!(count.load(SeqCst), calls);
+            if round % 10 == 0 {
+                stay.wait();
+            }
+        }
+    });
+}

@@ -39,6 +39,11 @@ operations! {
         drop(guard);
         own.synchronize();
     } => left(is_usable);
+    try_end: || {
+        let own = Collector::new();
+        own.enter().defer(ran);
+        assert!(own.try_end().is_ok());
+    } => left(is_usable);
     end_of_an_entered: || drop(lasting().enter()) => left(is_usable).until_the_thread_ends();
 }
 
