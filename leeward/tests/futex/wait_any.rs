@@ -40,7 +40,7 @@ fn counts_that_do_not_fit() {
     let events: Vec<_> = events.iter().collect();
     assert_eq!(Event::wait_any(&events), Err(WrongCount::TooMany(129)));
     assert_eq!(Event::wait_any_until(&events[1..], soon()), Ok(None));
-    assert_eq!(Event::wait_any_for(&[], Duration::MAX), Err(WrongCount::None));
+    assert_eq!(Event::wait_any_for(&[], Duration::MAX), Err(WrongCount::Empty));
     assert_eq!(Event::wait_any_for(&events, Duration::MAX), Err(WrongCount::TooMany(129)));
     for limit in [Duration::ZERO, Duration::from_millis(3)] {
         assert_eq!(Event::wait_any_for(&events[1..], limit), Ok(None));
