@@ -39,6 +39,7 @@
 //!   `Pin<Arc>` and their `Option`s, has a count of its own.
 //! - A thread's first load allocates. A load is not for signal handlers.
 //! - Where no heavy fence is possible, a store panics.
+//! - [`RefCnt::TAG`] has no effect, and a pointer that has its bits set is no error.
 //! - A clone of a [`RefCnt`] of the user's own must not store into an `ArcSwap`: that panics.
 //!
 //! # Features

@@ -18,6 +18,10 @@ pub unsafe trait RefCnt: Clone {
     /// The type of the value that is pointed to.
     type Base;
 
+    /// What tells types of one address and several counts apart in arc-swap. Not used here, where an
+    /// `Arc`'s counts alone are borrowed.
+    const TAG: usize = 0;
+
     /// True if a count is that of an `Arc` whose value is at the address: then a load needs none.
     #[doc(hidden)]
     const IS_LENT: bool = false;
@@ -85,6 +89,7 @@ unsafe impl<T> RefCnt for Rc<T> {
 // SAFETY: as of the pointer, and null for `None`.
 unsafe impl<T: RefCnt> RefCnt for Option<T> {
     type Base = T::Base;
+    const TAG: usize = T::TAG;
     const IS_LENT: bool = T::IS_LENT;
 
     fn into_ptr(me: Option<T>) -> *mut T::Base {

@@ -12,6 +12,7 @@ macro_rules! of_weak {
         // allocation is not used.
         unsafe impl<T> RefCnt for $weak<T> {
             type Base = T;
+            const TAG: usize = 1;
 
             fn as_ptr(me: &Self) -> *mut T {
                 if $weak::ptr_eq(&$weak::new(), me) { null_mut() } else { $weak::as_ptr(me).cast_mut() }

@@ -1,5 +1,5 @@
-//! What users of arc-swap rely on: counts that are exact, guards that outlive and travel, and values that are dropped at
-//! once.
+//! What users of arc-swap rely on: counts that are exact, guards that outlive and travel, and values that are dropped
+//! at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
