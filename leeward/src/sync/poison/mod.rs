@@ -37,9 +37,9 @@
 //! closure panics is poisoned until [`call_once_force`](Once::call_once_force); [`OnceLock`] is not.
 //!
 //! # Cost
-//! That of the locks of [`sync`](super), and of the poison: locking for writing and unlocking each
-//! load std's count of panics, which no thread writes while none panics, and each lock loads its
-//! flag. Where the flag lies beside the lock's word, these are no cache line of their own.
+//! That of the locks of [`sync`](super), and three loads with a branch each, the same as in std's
+//! locks: locking loads the flag, which lies beside the lock's word; and what locks for writing loads
+//! std's count of panics there and at the unlock. No thread writes that count while none panics.
 //!
 //! # Differences from std
 //! - [`Mutex`] bounds how long a waiter is overtaken, and [`RwLock`] promises its policy.

@@ -11,7 +11,7 @@ use leeward::futex::{self, Futex, Hosted, Parking, Private, Shared, Wait};
 use leeward::rcu::{Domain, Global, Limit, RcuCell, Reader, qsbr};
 use leeward::robust::{self, ByExchange, ByStore, Unlock};
 use leeward::shared::{self, Region};
-use leeward::sync::{Barrier, Condvar, Event, LazyLock, LightMutex, Mutex, Once, OnceLock, RwLock};
+use leeward::sync::{Barrier, Condvar, Event, LazyLock, LightMutex, Mutex, Once, OnceLock, RwLock, poison};
 use leeward::{asym, pi, raw};
 
 use super::bare::with_bare_threads;
@@ -127,8 +127,15 @@ fn locks() -> bool {
     counts(|| *mutex.lock() += 1, || *mutex.lock())
         && counts(|| *light.lock() += 1, || *light.lock())
         && counts(|| *rwlock.write() += 1, || *rwlock.read())
+        && poisonable_locks()
         && rwlock.try_read_for(Duration::from_millis(1)).is_some()
         && mutex.try_lock_for(Duration::from_millis(1)).is_some()
+}
+
+fn poisonable_locks() -> bool {
+    let (mutex, rwlock) = (poison::Mutex::new(0), poison::RwLock::new(0));
+    counts(|| *mutex.lock().unwrap() += 1, || *mutex.lock().unwrap())
+        && counts(|| *rwlock.write().unwrap() += 1, || *rwlock.read().unwrap())
 }
 
 fn condvar() -> bool {
