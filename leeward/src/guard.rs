@@ -2,8 +2,8 @@
 //! reference; those of `collect::shard_map` have a key beside the value, and macros of their own.)
 
 /// Makes a guard a reference to what it guards: `guard! { GUARD<'_, T> [T: BOUND], self => PLACE }`, with
-/// `mut` before `self` for a guard that is exclusive, and the parameters in brackets. Implements `Deref` and `DerefMut`, with the attributes
-/// that are given, and shows the value where `Debug` asks.
+/// `mut` before `self` for a guard that is exclusive, and the parameters in brackets. Implements `Deref`
+/// and `DerefMut`, with the attributes that are given, and shows the value where `Debug` asks.
 ///
 /// `PLACE` is a pointer to the value or to a part of it. The caller of this macro promises that the
 /// guard was made when the value's lock was taken, for writing if it is exclusive, that `PLACE` panics

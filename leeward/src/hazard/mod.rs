@@ -69,7 +69,7 @@
 //! spawn(async {
 //!     let mut hazard = HazardPointer::new();
 //!     let config = hazard.protect(&CONFIG).unwrap();
-//!     std::future::ready(()).await;                       // kept, whoever replaces it
+//!     std::future::ready(()).await;                       // kept, also if it is replaced
 //!     assert_eq!(config, "listen 80");
 //! });
 //! ```

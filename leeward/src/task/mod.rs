@@ -64,7 +64,8 @@
 //! A future may be dropped at any time. One that waits leaves the queue, and loses its place. One
 //! that was handed the lock, and was dropped before its task polled it, hands the lock on to the
 //! next. A future that is leaked, after it was polled, keeps its place: what it is handed is lost,
-//! as with a leaked guard. A future that was ready may be polled again, and then asks anew.
+//! as with a leaked guard. A future that was ready may be polled again, and then asks anew; one of a
+//! [`Notify`] stays ready.
 //!
 //! # Wakers
 //! Wakers are cloned, woken and dropped outside of all locks, so they may call the same lock. A

@@ -264,7 +264,7 @@ impl<N: Deref<Target = Notify> + Clone> Told<N> {
 /// Makes the future that a call returns.
 macro_rules! notified {
     ($name:ident [$($life:lifetime)?] of $call:literal, $notify:ty) => {
-        #[doc = concat!("The future that [`", $call, "`] returns. Once it was ready it is ready whenever it is polled.")]
+        #[doc = concat!("The future that [`", $call, "`] returns. Once it was ready it stays so.")]
         #[must_use = "a future does nothing until it is polled"]
         pub struct $name$(<$life>)?(Told<$notify>);
 
