@@ -26,6 +26,7 @@ macro_rules! page {
 pages! {
     architecture "architecture.md"
     rooms "rooms.md"
+    rooms_of_the_engine "rooms-engine.md"
     which "which.md"
     caveats "caveats.md"
     migrating "migrating.md"
