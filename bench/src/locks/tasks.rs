@@ -1,7 +1,7 @@
 //! Locks for tasks: ours beside those of tokio and async-lock, on tokio's executors. Times are of
 //! the processors, not of the clock: an executor's threads sleep and wake meanwhile.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -49,13 +49,19 @@ work!(our_write, leeward::task::RwLock<u64>, |lock| lock.write());
 work!(tokio_write, tokio::sync::RwLock<u64>, |lock| lock.write());
 work!(async_lock_write, async_lock::RwLock<u64>, |lock| lock.write());
 
-/// Makes an async function that keeps a notification some times, and takes it.
+/// Makes an async function that is told some times: with `WAITS` its future waits before, and else the
+/// notification is kept.
 macro_rules! told {
     ($name:ident, $notify:ty) => {
-        async fn $name(notify: Arc<$notify>, times: u64) {
+        async fn $name<const WAITS: bool>(notify: Arc<$notify>, times: u64) {
             for _ in 0..times {
+                let mut told = pin!(notify.notified());
+                if WAITS {
+                    let is_early = poll_fn(|context| Poll::Ready(told.as_mut().poll(context).is_ready())).await;
+                    assert!(!is_early, "nothing is kept");
+                }
                 notify.notify_one();
-                notify.notified().await;
+                told.await;
             }
         }
     };
@@ -185,9 +191,15 @@ pub fn outcome(plan: &Plan) -> Outcome {
         [TOKIO, tokio::sync::RwLock::new(0), tokio_write],
         [ASYNC_LOCK, async_lock::RwLock::new(0), async_lock_write]
     );
-    let entrants =
-        vec![alone(OURS, leeward::task::Notify::new, our_notify), alone(TOKIO, tokio::sync::Notify::new, tokio_notify)];
-    let what = "async Notify, a notification that is kept and taken, processor time".to_string();
-    hold(plan, &mut outcome, "task.notify.alone", what, entrants, 1.05);
+    macro_rules! notify {
+        ($id:literal, $what:literal, $waits:literal) => {
+            let ours = alone(OURS, leeward::task::Notify::new, our_notify::<$waits>);
+            let entrants = vec![ours, alone(TOKIO, tokio::sync::Notify::new, tokio_notify::<$waits>)];
+            let what = concat!("async Notify, ", $what, ", processor time");
+            hold(plan, &mut outcome, $id, what.to_string(), entrants, 1.05);
+        };
+    }
+    notify!("task.notify.kept", "a notification that is kept", false);
+    notify!("task.notify.waits", "a future that waits", true);
     outcome
 }

@@ -87,6 +87,8 @@ const DONE: usize = 1;
 /// - What a future was told by [`notify_last`](Self::notify_last), and did not come for, goes to the task
 ///   that has waited longest when it is dropped.
 /// - It is neither `UnwindSafe` nor `RefUnwindSafe`.
+/// - A notification that is kept costs less than half as much, and one for a future that waits half as
+///   much again.
 ///
 /// # Cost
 /// While no task waits: a compare-exchange to notify one, and one to take that. Telling all takes the

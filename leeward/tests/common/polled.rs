@@ -110,6 +110,20 @@ pub fn call(function: impl Fn() + Send + Sync + 'static) -> Waker {
     Waker::from(Arc::new(Call(function)))
 }
 
+/// Polls the tasks, each by a waker that counts for it, and that panics as "expected of" its number if this
+/// is in `panic_in`. All wait.
+pub fn wait_by_panicking_wakers<T>(tasks: &mut [Task<'_, T>], panic_in: &[usize]) {
+    for (at, task) in tasks.iter_mut().enumerate() {
+        let count = task.count.clone();
+        let is_panicking = panic_in.contains(&at);
+        let waker = call(move || {
+            count.0.fetch_add(1, Ordering::SeqCst);
+            assert!(!is_panicking, "expected of {at}");
+        });
+        assert!(task.poll_by(&waker).is_none());
+    }
+}
+
 /// Runs a future on this thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);

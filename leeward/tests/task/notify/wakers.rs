@@ -102,15 +102,7 @@ fn wakers_that_panic_cost_nobody_a_wake() {
     for panic_in in [vec![0], vec![0, 39], vec![15, 16, 17], (0..40).collect()] {
         let notify = Notify::new();
         let mut tasks: Vec<_> = (0..40).map(|_| Task::new(notify.notified())).collect();
-        for (at, task) in tasks.iter_mut().enumerate() {
-            let count = task.count.clone();
-            let is_panicking = panic_in.contains(&at);
-            let waker = call(move || {
-                count.0.fetch_add(1, Ordering::SeqCst);
-                assert!(!is_panicking, "expected of {at}");
-            });
-            assert!(task.poll_by(&waker).is_none());
-        }
+        wait_by_panicking_wakers(&mut tasks, &panic_in);
         assert_eq!(panic_of(|| notify.notify_waiters()), format!("expected of {}", panic_in[0]));
         assert!(tasks.iter_mut().all(|task| task.wakes() == 1 && task.poll().is_some()), "{panic_in:?}");
         drop(Task::waiting(notify.notified()));

@@ -26,15 +26,7 @@ fn wakers_that_panic_cost_nobody_a_wake() {
         for is_closed in [false, true] {
             let permits = Semaphore::new(0);
             let mut tasks: Vec<_> = (0..40).map(|_| Task::new(permits.acquire())).collect();
-            for (at, task) in tasks.iter_mut().enumerate() {
-                let count = task.count.clone();
-                let is_panicking = panic_in.contains(&at);
-                let waker = call(move || {
-                    count.0.fetch_add(1, Ordering::SeqCst);
-                    assert!(!is_panicking, "expected of {at}");
-                });
-                assert!(task.poll_by(&waker).is_none());
-            }
+            wait_by_panicking_wakers(&mut tasks, &panic_in);
             let wakes = AssertUnwindSafe(|| if is_closed { permits.close() } else { permits.add_permits(40) });
             assert_eq!(panic_of(wakes), format!("expected of {}", panic_in[0]));
             assert!(tasks.iter().all(|task| task.wakes() == 1), "{panic_in:?}");
