@@ -15,8 +15,8 @@
 //!   there; a program that implements it for a type of its own, or calls its functions or
 //!   `Pointer::{into_usize, from_usize}`, does not compile.
 //! - [`Guard::flush`] makes all calls that may be made; there it makes some hundreds.
-//! - A deferred call that panics is counted, and the thread goes on; there the panic arrives at whoever
-//!   pins or defers.
+//! - A deferred call that panics is counted, and the thread goes on; there the panic arrives at the
+//!   thread that pins or defers.
 //! - In the child of a fork, sections of threads that are not there are over; there they last for ever.
 //! - Two collectors in one program, of this crate and of the real one, know nothing of each other: a
 //!   pointer is loaded and retired under guards of one.

@@ -6,7 +6,7 @@
 pub struct SharedValue<T>(T);
 
 impl<T> SharedValue<T> {
-    /// Makes one.
+    /// Makes one of a value.
     pub const fn new(value: T) -> Self {
         SharedValue(value)
     }

@@ -31,7 +31,7 @@
 //!   that it saw. [`Collector::epoch_frequency`] changes nothing.
 //! - [`Collector::batch_size`] says after how many objects a grace period begins at the latest.
 //! - A [`Link`] takes no memory.
-//! - A reclaimer that panics is counted, and the thread goes on; there the panic arrives at whoever leaves.
+//! - A reclaimer that panics is counted, and the thread goes on; there the panic arrives at the thread that leaves.
 //! - A collector that is dropped by one of its own reclaimers, on a thread that exits, is leaked.
 //! - [`Guard::thread_id`] numbers are not used again.
 
@@ -155,7 +155,7 @@ impl fmt::Debug for Collector {
 /// A pointer that is loaded through a guard points to an object that is there until the guard's end, unless this
 /// thread retires it without a guard.
 pub struct Guard<'a> {
-    /// None: unprotected.
+    /// None in an unprotected guard.
     entered: Option<(CollectorGuard<'a>, &'a Collector)>,
 }
 

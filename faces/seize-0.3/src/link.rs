@@ -28,9 +28,9 @@ pub unsafe trait AsLink {}
 /// An object that has a value.
 #[repr(C)]
 pub struct Linked<T> {
-    /// The link.
+    /// What an object begins with.
     pub link: Link,
-    /// The value.
+    /// What the program has put in.
     pub value: T,
 }
 

@@ -110,7 +110,7 @@ impl Inner {
     /// Notes that something is retired.
     #[inline]
     pub(crate) fn note_retired(&self) {
-        // Relaxed, both: whoever reads it has this thread behind it, or waits for it (`ending::end`).
+        // Relaxed, both: the thread that reads it was handed the collector, or waits for this one (`ending::end`).
         if !self.has_retired.load(Ordering::Relaxed) {
             self.has_retired.store(true, Ordering::Relaxed);
         }

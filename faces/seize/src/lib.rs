@@ -29,7 +29,7 @@
 //!   that it saw.
 //! - [`Collector::batch_size`] says after how many objects a grace period begins at the latest. It does not
 //!   depend on the number of threads.
-//! - A reclaimer that panics is counted, and the thread goes on; there the panic arrives at whoever leaves.
+//! - A reclaimer that panics is counted, and the thread goes on; there the panic arrives at the thread that leaves.
 //! - [`OwnedGuard`] costs a lock and a heavy fence each; while one is there, what is reclaimed goes through a
 //!   list.
 //! - [`Guard::thread_id`] numbers are not used again.

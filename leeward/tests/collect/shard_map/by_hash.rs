@@ -122,7 +122,7 @@ fn a_wrong_hash_loses_its_entry_only() {
     assert_eq!(map.len(), map.iter().count());
 }
 
-/// Interning: threads that make the same keys have one entry each, whoever came first.
+/// Interning: threads that make the same keys have one entry of each, whichever came first.
 #[test]
 fn threads_that_intern_have_one_key_each() {
     let names = ShardMap::<String, usize>::new();
