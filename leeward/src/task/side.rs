@@ -62,7 +62,7 @@ macro_rules! side {
         /// assert_eq!(*guard, 5);
         /// std::thread::scope(|scope| scope.spawn(|| drop(guard)).join().unwrap());
         #[doc = concat!("assert!(lock.", $take, "().is_ok());")]
-        /// ```
+        #[doc = "```"]
         #[must_use = "the lock is unlocked at once"]
         #[clippy::has_significant_drop]
         pub struct $guard<$($life,)? T: ?Sized> {
