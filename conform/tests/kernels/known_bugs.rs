@@ -1,15 +1,13 @@
 //! Bugs that kernels were found to have, arranged on Linux: each is noticed, and the report says what
 //! a reader needs.
 
-mod support;
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
 use leeward_conform::{Answer, Errno, Scenario, Syscalls, Verdict, ask_resting, numbers, scenarios};
 
-use support::each_scenario;
+use crate::support::each_scenario;
 
 const FUTEX_WAIT: usize = 0;
 const FUTEX_WAKE: usize = 1;

@@ -66,32 +66,29 @@ impl Syscalls for Wrong {
     }
 }
 
-/// Asserts that each of these scenarios calls the kernel wrong. What this machine cannot be asked is passed over.
-pub fn tells(wrong: Wrong, names: &[&str]) {
-    for name in names {
-        let scenario = scenarios().find(|scenario| scenario.name == *name).unwrap_or_else(|| panic!("no {name}"));
-        match apart_with(scenario, &Linux, 60, leeward_conform::RESTS) {
-            Verdict::Pass => {}
-            Verdict::Wrong(text) => panic!("{name} calls this Linux wrong: {text}"),
-            verdict => {
-                println!("{name}: not asked: {verdict:?}");
-                continue;
-            }
-        }
-        // Rests of 10 ms and of 100 ms: on a busy machine threads may not sleep sooner, and what is wrong stays so.
-        let verdict = apart_with(scenario, &wrong, 2, &[10_000, 100_000]);
-        assert!(matches!(verdict, Verdict::Wrong(_)), "{name}: {verdict:?}");
-        println!("{name}: {verdict:?}");
+/// Asserts that this scenario calls the kernel wrong. What this machine cannot be asked is passed over.
+pub fn tells(wrong: Wrong, name: &str) {
+    let scenario = scenarios().find(|scenario| scenario.name == name).unwrap_or_else(|| panic!("no {name}"));
+    match apart_with(scenario, &Linux, 60, leeward_conform::RESTS) {
+        Verdict::Pass => {}
+        Verdict::Wrong(text) => panic!("{name} calls this Linux wrong: {text}"),
+        verdict => return println!("{name}: not asked: {verdict:?}"),
     }
+    // Rests of 10 ms and of 100 ms: on a busy machine threads may not sleep sooner, and what is wrong stays so.
+    let verdict = apart_with(scenario, &wrong, 2, &[10_000, 100_000]);
+    assert!(matches!(verdict, Verdict::Wrong(_)), "{name}: {verdict:?}");
+    println!("{name}: {verdict:?}");
 }
 
-/// Declares a test for each fault: the scenarios that tell.
-#[allow(unused_macros)]
+/// Declares a test of faults: which scenarios tell of which. Each pair is a row.
 macro_rules! faults {
-    ($($name:ident: $wrong:expr => [$($scenario:literal),+];)*) => {
-        $(#[test]
-        fn $name() {
-            $crate::wrong::tells($wrong, &[$($scenario),+]);
-        })*
+    ($test:ident; $($name:ident: $wrong:expr => [$($scenario:literal),+];)*) => {
+        #[test]
+        fn $test() {
+            $crate::support::each_row(&[$($((
+                concat!(stringify!($name), ": ", $scenario),
+                &|| $crate::support::wrong::tells($wrong, $scenario),
+            )),+),*]);
+        }
     };
 }

@@ -1,17 +1,11 @@
 //! Kernels that take two words for one, or one word for none: words far apart, in huge pages, and beyond a file's end.
 //! The scenarios tell.
 
-#![cfg(target_os = "linux")]
-
-#[macro_use]
-#[path = "support/wrong.rs"]
-mod wrong;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::numbers;
 
-use wrong::{Arguments, Call, Wrong};
+use crate::support::wrong::{Arguments, Call, Wrong};
 
 const AGAIN: isize = -11;
 const FAULT: isize = -14;
@@ -88,6 +82,7 @@ fn operation(number: usize, arguments: &Arguments) -> Option<usize> {
 }
 
 faults! {
+    words_that_are_taken_for_others_are_told;
     addresses_have_32_bits: Wrong::answering(|number, arguments, call| {
         taken_for(low_half, number, arguments, call)
     }) => [

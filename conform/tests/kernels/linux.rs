@@ -1,7 +1,5 @@
 //! Linux, which this runs on, gives the answers that the scenarios call Linux's.
 
-mod support;
-
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +15,7 @@ fn version(text: &str) -> (u32, u32) {
 #[test]
 fn this_linux_passes_every_scenario_that_it_is_new_enough_for() {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    support::each_scenario(|scenario| match linux::apart(scenario, 60) {
+    crate::support::each_scenario(|scenario| match linux::apart(scenario, 60) {
         Verdict::Pass => Ok(()),
         verdict if version(&release) < version(scenario.since) => {
             println!("{}: not asked of Linux {release}: {verdict:?}", scenario.name);
@@ -36,7 +34,7 @@ fn this_linux_passes_every_scenario_that_it_is_new_enough_for() {
 #[test]
 fn this_linux_passes_every_scenario_with_long_rests_alone() {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    support::each_scenario(|scenario| {
+    crate::support::each_scenario(|scenario| {
         RESTS[RESTS.len() - 2..].iter().try_for_each(|&rest| match linux::apart_with(scenario, &Linux, 120, &[rest]) {
             Verdict::Wrong(why) if version(&release) >= version(scenario.since) => {
                 Err(format!("after rests of {rest} us: {}", why.as_str()))
@@ -66,15 +64,24 @@ fn a_child_is_killed_at_every_instruction() {
         }
     }
     let named = |scenario: &&Scenario| scenario.name == "robust.is_killed_at_each_instruction";
-    match ask(scenarios().find(named).unwrap(), &Counts) {
-        Verdict::Pass => {}
-        Verdict::Unfit(why) => return println!("not asked: {why}"),
-        verdict => panic!("{verdict:?}"),
+    let scenario = scenarios().find(named).unwrap();
+    // On a busy machine the scenario ends after its four seconds, early on its way.
+    for _ in 0..20 {
+        STEPPED.store(0, Ordering::Relaxed);
+        match ask(scenario, &Counts) {
+            Verdict::Pass => {}
+            Verdict::Unfit(why) => return println!("not asked: {why}"),
+            verdict => panic!("{verdict:?}"),
+        }
+        let stepped = STEPPED.load(Ordering::Relaxed);
+        println!("{stepped} instructions");
+        // The scenario ends at 50,000: then the lock had not been freed.
+        assert!(stepped < 50_000, "{stepped} instructions");
+        if stepped >= 100 {
+            return;
+        }
     }
-    // The scenario ends at 50,000: then the lock had not been freed.
-    let stepped = STEPPED.load(Ordering::Relaxed);
-    println!("{stepped} instructions");
-    assert!((100..50_000).contains(&stepped), "{stepped} instructions");
+    panic!("the child was never stepped as far as to its lock");
 }
 
 #[test]

@@ -1,18 +1,12 @@
 //! Kernels that abort no restartable sequence, or abort it to a wrong address, and one whose barrier leaves old code
 //! where it was. The scenarios tell.
 
-#![cfg(target_os = "linux")]
-
-#[macro_use]
-#[path = "support/wrong.rs"]
-mod wrong;
-
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use leeward_conform::linux::Linux;
 use leeward_conform::{Syscalls, numbers};
 
-use wrong::{Arguments, Call, Wrong};
+use crate::support::wrong::{Arguments, Call, Wrong};
 
 const UNREGISTER: usize = 1;
 const SYNC_CORE: usize = 1 << 5;
@@ -84,6 +78,7 @@ fn keeps_its_code(call: Call<'_>) {
 }
 
 faults! {
+    sequences_that_are_not_aborted_are_told;
     no_sequence_is_aborted: Wrong::answering(aborts_nothing) => [
         "rseq.loss_of_the_processor_aborts", "rseq.another_processor_aborts", "rseq.signal_aborts",
         "rseq.barrier_aborts", "rseq.barrier_of_one_processor_aborts", "rseq.signature_is_looked_at",

@@ -1,17 +1,18 @@
 //! What the tests that ask scenarios share.
 
+#[macro_use]
+pub mod wrong;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use leeward_conform::linux::Linux;
 use leeward_conform::{Scenario, Syscalls, numbers, scenarios};
 
-/// How many scenarios are asked at once, by all tests of a program. They sleep most of the time.
-#[allow(dead_code)]
-const AT_ONCE: usize = 24;
+/// How many scenarios are asked at once, by all tests. They sleep most of the time.
+const AT_ONCE: usize = 32;
 
 /// Calls `body` while fewer than [`AT_ONCE`] do.
-#[allow(dead_code)]
 fn with_a_place<R>(body: impl FnOnce() -> R) -> R {
     static TAKEN: Mutex<usize> = Mutex::new(0);
     static FREE: Condvar = Condvar::new();
@@ -28,7 +29,6 @@ fn with_a_place<R>(body: impl FnOnce() -> R) -> R {
 }
 
 /// Calls `body` with each scenario, on several threads, and panics with all that it complains of.
-#[allow(dead_code)] // Not every program that has this module wants it.
 pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sync) {
     let all: Vec<_> = scenarios().collect();
     let next = AtomicUsize::new(0);
@@ -48,8 +48,16 @@ pub fn each_scenario(body: impl Fn(&'static Scenario) -> Result<(), String> + Sy
     assert!(complaints.is_empty(), "{} scenarios:\n{}", complaints.len(), complaints.join("\n"));
 }
 
+/// Runs all rows at once, and panics with the names of those that panicked.
+pub fn each_row(rows: &[(&str, &(dyn Fn() + Sync))]) {
+    let failed: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = rows.iter().map(|(name, row)| (name, scope.spawn(move || with_a_place(row)))).collect();
+        threads.into_iter().filter_map(|(name, thread)| thread.join().err().map(|_| name)).collect()
+    });
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Returns a word that the processes of a scenario share.
-#[allow(dead_code)] // Not every program that has this module wants it.
 pub fn shared_word() -> &'static AtomicUsize {
     const READ_WRITE: usize = 3;
     const SHARED_ANONYMOUS: usize = 0x21;

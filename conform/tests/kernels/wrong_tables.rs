@@ -1,18 +1,11 @@
 //! Kernels that are wrong in the table of a process's futexes, in words with a memory policy, and in locks whose owner
 //! exits. The scenarios tell.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-#[macro_use]
-#[path = "support/wrong.rs"]
-mod wrong;
-
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use leeward_conform::numbers;
 
-use wrong::{Arguments, Call, Wrong};
+use crate::support::wrong::{Arguments, Call, Wrong};
 
 const SRCH: isize = -3;
 const AGAIN: isize = -11;
@@ -50,7 +43,7 @@ fn with_size(size: &AtomicUsize, number: usize, arguments: Arguments, call: Call
 
 /// Returns a number that processes share.
 fn shared() -> &'static AtomicUsize {
-    static SHARED: std::sync::LazyLock<&'static AtomicUsize> = std::sync::LazyLock::new(support::shared_word);
+    static SHARED: std::sync::LazyLock<&'static AtomicUsize> = std::sync::LazyLock::new(crate::support::shared_word);
     &SHARED
 }
 
@@ -70,6 +63,7 @@ fn flags_at(number: usize) -> Option<usize> {
 }
 
 faults! {
+    wrong_tables_policies_and_owners_are_told;
     sizes_are_taken_and_forgotten: Wrong::answering(|number, arguments, call| match table(number, &arguments) {
         Some(SET_SLOTS) => 0,
         _ => call(number, arguments),

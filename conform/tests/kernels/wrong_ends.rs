@@ -1,18 +1,12 @@
 //! Kernels that are wrong in what the end of a thread does to its word, and in processes that share memory: the
 //! scenarios tell.
 
-#![cfg(target_os = "linux")]
-
-#[macro_use]
-#[path = "support/wrong.rs"]
-mod wrong;
-
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use leeward_conform::linux::Linux;
 use leeward_conform::{Syscalls, numbers};
 
-use wrong::{Arguments, Call, Wrong};
+use crate::support::wrong::{Arguments, Call, Wrong, tells};
 
 const PRIVATE: usize = 128;
 const WAKE: usize = 1;
@@ -84,6 +78,7 @@ fn ends_of(which: usize, clears: bool, wakes: Option<(usize, usize)>) {
 }
 
 faults! {
+    what_ends_wrongly_is_told;
     words_stay: at_the_end(|| {}) => [
         "set_tid_address.word_is_cleared", "set_tid_address.waiter_is_woken", "set_tid_address.one_waiter_is_woken",
         "set_tid_address.waiter_in_another_process", "set_tid_address.threads_are_joined",
@@ -150,6 +145,7 @@ fn is_a_sharer() -> bool {
 }
 
 faults! {
+    what_is_started_wrongly_is_told;
     no_numbers_are_stored: starting(|flags| flags & !SETTID) => ["clone.numbers_are_stored"];
     no_words_are_cleared: starting(|flags| flags & !CLEARTID) => [
         "clone.word_of_a_thread_is_cleared", "clone.threads_are_joined", "clone.word_of_a_process_that_ends",
@@ -192,5 +188,7 @@ faults! {
 #[test]
 fn processes_get_a_copy() {
     let kernel = starting(|flags| if flags & VM != 0 && flags & 0xff == SIGCHLD { flags & !VM } else { flags });
-    wrong::tells(kernel, &["clone.words_of_one_memory_meet", "clone.word_of_a_process_that_ends"]);
+    for scenario in ["clone.words_of_one_memory_meet", "clone.word_of_a_process_that_ends"] {
+        tells(kernel, scenario);
+    }
 }

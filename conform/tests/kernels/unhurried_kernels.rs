@@ -1,17 +1,13 @@
 //! Kernels that are right, and unlike the Linux of a desk: one that is slow, and one that takes no processor away
 //! from a thread. No scenario calls them wrong.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leeward_conform::linux::{Linux, apart_with};
 use leeward_conform::{Errno, Syscalls, Verdict, numbers, scenarios};
 
-use support::each_scenario;
+use crate::support::each_scenario;
 
 /// Linux whose wakes take long.
 struct Slow;

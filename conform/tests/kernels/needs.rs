@@ -1,15 +1,11 @@
 //! What scenarios say that they need is what they ask this Linux for.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
 use leeward_conform::{Answer, Errno, Need, RESTS, Syscalls, Verdict, numbers};
 
-use support::{each_scenario, shared_word};
+use crate::support::{each_scenario, shared_word};
 
 /// Linux, and what it was asked for: a bit for each need, in memory that all processes of a scenario share.
 struct Noting(&'static AtomicUsize);

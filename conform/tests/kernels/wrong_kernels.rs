@@ -1,14 +1,12 @@
 //! Kernels that answer wrongly are found out: each scenario notices a lie about a call that it asks
 //! for, and no scenario calls a kernel wrong that lacks an operation.
 
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leeward_conform::linux::{Linux, apart_with};
 use leeward_conform::{Answer, Errno, Scenario, Syscalls, Verdict, numbers, scenarios};
 
-use support::{each_scenario, shared_word};
+use crate::support::{each_scenario, shared_word};
 
 /// Scenarios of more calls than these are lied to with `LEEWARD_LONG=1` alone: each lie may take seconds.
 const MOST_CALLS: usize = 64;
