@@ -1,5 +1,7 @@
 //! A bounded queue: producers wait while it is full, consumers while it is empty.
 //!
+//! (For programs there is `leeward::collect::Bounded`. This shows condition variables.)
+//!
 //! It is made of one mutex and two condition variables. Each notification is issued while the lock
 //! is held: the waiter is moved to the lock, and runs when that is unlocked.
 //!

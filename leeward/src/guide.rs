@@ -48,6 +48,7 @@ pages! {
     ordered_map "ordered-map.md"
     list "list.md"
     queues "queues.md"
+    bounded "bounded.md"
     shard_map "shard-map.md"
     allocators "allocators.md"
     hazard "hazard.md"

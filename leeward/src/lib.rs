@@ -87,7 +87,7 @@
 //! | the same, in order: ranges, predecessors | [`collect`]`::OrderedMap` |
 //! | a program on `dashmap` | [`collect`]`::ShardMap` (feature `hashbrown`) |
 //! | a linked list that many threads walk | [`collect`]`::List` |
-//! | values to pass from threads to threads | [`collect`]`::{Queue, Stack}` |
+//! | values to pass from threads to threads | [`collect`]`::{Queue, Bounded, Stack}` |
 //! | lists, maps, trees of your own | [`guide::structures`]; [`rcu::epoch`] for crossbeam-epoch's |
 //! | readers that stay with an object for long, and bounded memory all the same | [`hazard::HazardPointer`] |
 //! | a task that must not block while readers leave | [`rcu::Domain::synchronize_async`] |

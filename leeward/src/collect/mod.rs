@@ -16,8 +16,8 @@
 //! });
 //! ```
 //!
-//! [`Queue`] and [`Stack`] pass values on; they need no guard. Nothing here has a capacity: a queue
-//! whose producers are faster than its consumers grows until there is no memory.
+//! [`Queue`], [`Bounded`] and [`Stack`] pass values on; they need no guard. Only [`Bounded`] has a capacity:
+//! a queue of another kind whose producers are faster than its consumers grows until there is no memory.
 //!
 //! # Which one
 //! | you have | use |
@@ -26,6 +26,7 @@
 //! | a map in dashmap's words; values that are changed in place; guards on entries | `ShardMap` (feature `hashbrown`) |
 //! | values in an order of your own, few of them, or walked as a whole | [`List`] |
 //! | values to pass from threads to threads, in order | [`Queue`] |
+//! | the same, with a capacity for which producers wait | [`Bounded`] |
 //! | the same, the latest first, or all at once | [`Stack`] |
 //! | objects of your own to queue, without an allocation | [`raw::Queue`], [`raw::Stack`] |
 //! | keys in order: ranges, predecessors, the longest prefix | [`OrderedMap`] |
@@ -36,9 +37,9 @@ mod backend;
 #[cfg(leeward_loom)]
 #[path = "backend/model.rs"]
 mod backend;
+pub mod bounded;
 #[cfg(feature = "std")]
 mod equivalent;
-#[cfg(any(feature = "std", leeward_loom))]
 mod error;
 mod fork_lock;
 #[cfg(feature = "std")]
@@ -63,9 +64,10 @@ pub mod stack;
 mod table;
 mod try_pop;
 
+#[doc(inline)]
+pub use bounded::Bounded;
 #[cfg(feature = "std")]
 pub use equivalent::Equivalent;
-#[cfg(any(feature = "std", leeward_loom))]
 pub use error::TryReserveError;
 #[cfg(feature = "std")]
 #[doc(inline)]

@@ -1647,6 +1647,104 @@ mutants! {
     queue_gap_inherited {
         fork_everywhere: operations::collect::beside::queue_pushed,
     }
+    /// The release of the state of a bounded queue's slot that was filled (relaxed instead).
+    bounded_fill_release {
+        loom: collect::bounded::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The acquire of the state of a bounded queue's slot that is filled (relaxed instead).
+    bounded_take_acquire {
+        sanitizer: bounded,
+    }
+    /// The release of the state of a bounded queue's slot that was emptied (relaxed instead).
+    bounded_free_release {
+        loom: collect::bounded::loom_tests::what_was_done_before_a_pop,
+    }
+    /// The acquire of the state of a bounded queue's slot that is free (relaxed instead).
+    bounded_room_acquire {
+        sanitizer: bounded,
+    }
+    /// The acquire of the head, by a look whether a bounded queue is empty (relaxed instead).
+    bounded_empty_acquire {
+        loom: collect::bounded::loom_tests::a_look_at_a_queue_with_values,
+    }
+    /// The acquire of the tail, by a look whether a bounded queue is full (relaxed instead).
+    bounded_full_acquire {
+        loom: collect::bounded::loom_tests::a_look_at_a_queue_with_room,
+    }
+    /// The look whether a bounded queue's tail has moved while its values were counted.
+    bounded_len_recheck {
+        loom: collect::bounded::loom_tests::a_count_of_values,
+    }
+    /// The telling of threads that wait for a bounded queue's slot, which was filled (pair P).
+    bounded_fill_gap {
+        loom: collect::bounded::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The telling of threads that wait for a bounded queue's slot, which was emptied (pair P).
+    bounded_free_gap {
+        loom: collect::bounded::loom_tests::a_producer_and_a_consumer_of_one_slot,
+    }
+    /// The wake of a consumer of a bounded queue.
+    bounded_wake_pops {
+        bounded: consumers_that_sleep_are_woken,
+        loom: collect::bounded::loom_tests::two_consumers_that_sleep,
+    }
+    /// The wake of a producer of a bounded queue.
+    bounded_wake_pushes {
+        bounded: producers_that_sleep_are_woken,
+        loom: collect::bounded::loom_tests::two_producers_that_sleep,
+    }
+    /// The recheck that a bounded queue's cursor has not moved when it is marked.
+    bounded_mark_recheck {
+        loom: collect::bounded::loom_tests::two_producers_and_a_consumer,
+    }
+    /// The passing on of a wake by one that has waited for a bounded queue.
+    bounded_pass_on {
+        bounded: consumers_that_sleep_are_woken,
+        loom: collect::bounded::loom_tests::two_consumers_that_sleep,
+    }
+    /// The mark for those that still wait for a bounded queue, by one that goes.
+    bounded_pass_mark {
+        loom: collect::bounded::loom_tests::two_consumers_that_sleep,
+    }
+    /// The wake of one of those that still wait for a bounded queue, by one that goes.
+    bounded_pass_wake {
+        loom: collect::bounded::loom_tests::two_consumers_that_sleep,
+    }
+    /// The wake of consumers when a bounded queue is closed.
+    bounded_close_pops {
+        bounded: consumers_that_sleep_are_woken,
+        loom: collect::bounded::loom_tests::closing_for_consumers,
+    }
+    /// The wake of producers when a bounded queue is closed.
+    bounded_close_pushes {
+        bounded: producers_that_sleep_are_woken,
+        loom: collect::bounded::loom_tests::closing_for_producers,
+    }
+    /// The order by which a close meets producers that go to sleep (relaxed instead).
+    bounded_close_order {
+        loom: collect::bounded::loom_tests::closing_for_producers,
+    }
+    /// The recheck that a bounded queue is open still when a producer has marked its head.
+    bounded_closed_recheck {
+        loom: collect::bounded::loom_tests::closing_for_producers,
+    }
+    /// The keeping of the mark of producers that wait, by a push by force.
+    bounded_displace_mark {
+        loom: collect::bounded::loom_tests::a_push_by_force_and_a_producer_that_sleeps,
+    }
+    /// The wake of a task that waits for a bounded queue.
+    bounded_wake_task {
+        bounded_tasks: a_task_waits_for_a_value,
+        bounded_tasks: a_task_waits_for_room,
+    }
+    /// The wake of tasks when a bounded queue is closed.
+    bounded_close_tasks {
+        bounded_tasks: closing_wakes_tasks,
+    }
+    /// The settling of a bounded queue in the child of a fork.
+    bounded_adopt {
+        fork_everywhere: operations::bounded::beside::pushed,
+    }
     /// The order of the exchange of an intrusive queue's tail (relaxed instead).
     queue_raw_tail_order {
         loom: collect::raw::loom_tests::two_producers_and_a_consumer,

@@ -117,8 +117,10 @@ mod line;
 mod mutex;
 mod node;
 mod notify;
+#[cfg_attr(not(feature = "collect"), allow(dead_code))]
 mod permits;
 mod queue;
+#[cfg_attr(not(feature = "collect"), allow(dead_code))]
 mod request;
 mod rwlock;
 mod semaphore;
@@ -128,6 +130,11 @@ mod word;
 
 #[cfg(all(test, leeward_loom))]
 mod loom_tests;
+
+#[cfg(any(feature = "collect", leeward_loom))]
+pub(crate) use permits::Permits;
+#[cfg(any(feature = "collect", leeward_loom))]
+pub(crate) use request::{HasPermits, Request};
 
 pub use mutex::{Lock, LockOwned, Mutex, MutexGuard, OwnedMutexGuard, TryLockError};
 pub use notify::{Notified, Notify, OwnedNotified};

@@ -73,10 +73,10 @@ mod poll;
 
 /// The request gets no permits: they were closed, or all that waited were told ([`Permits::refuse`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Refused;
+pub(crate) struct Refused;
 
 /// A number of permits, and the tasks that wait for some.
-pub(super) struct Permits {
+pub(crate) struct Permits {
     /// Its bits are told in `word.rs`.
     state: AtomicUsize,
     queue: Queue,
@@ -89,7 +89,7 @@ impl Permits {
     const_fn! {
         /// Returns that many free permits.
         #[track_caller]
-        pub(super) fn new(count: usize) -> Permits {
+        pub(crate) fn new(count: usize) -> Permits {
             assert!(count <= Permits::MOST, "leeward: a Semaphore cannot count so many permits");
             Permits { state: AtomicUsize::new(count * ONE), queue: Queue::new() }
         }
@@ -230,6 +230,14 @@ impl Permits {
         self.hand_on(queue, 1);
     }
 
+    /// Gives a permit if a task waits, and does nothing else.
+    pub(crate) fn give_to_one_that_waits(&self) {
+        // Relaxed: the caller has acquired what the task did after it was queued.
+        if self.state.load(Ordering::Relaxed) & WAITING != 0 {
+            self.give_slow(1);
+        }
+    }
+
     /// Adds permits as `give` does. Returns false, with nothing changed, if there would be more
     /// than `MOST`.
     pub(super) fn add(&self, count: usize) -> bool {
@@ -259,7 +267,7 @@ impl Permits {
     }
 
     /// Refuses permits to all tasks that wait, and to all that come.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let queue = self.lock();
         // Relaxed: says nothing about what was done before.
         self.state.fetch_or(CLOSED, Ordering::Relaxed);

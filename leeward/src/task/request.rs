@@ -8,13 +8,13 @@ use super::node::TaskNode;
 use super::permits::{Permits, Refused};
 
 /// A lock that is made of permits.
-pub(super) trait HasPermits {
+pub(crate) trait HasPermits {
     /// Returns the lock's permits: the same each time.
     fn permits(&self) -> &Permits;
 }
 
 /// A wish for some permits of `L`, a reference to a lock.
-pub(super) struct Request<L: Deref<Target: HasPermits>> {
+pub(crate) struct Request<L: Deref<Target: HasPermits>> {
     lock: L,
     node: TaskNode,
 }
@@ -22,7 +22,7 @@ pub(super) struct Request<L: Deref<Target: HasPermits>> {
 impl<L: Deref<Target: HasPermits> + Clone> Request<L> {
     /// Returns a request for `wanted` permits.
     #[inline]
-    pub(super) fn new(lock: L, wanted: u32) -> Self {
+    pub(crate) fn new(lock: L, wanted: u32) -> Self {
         Request { lock, node: TaskNode::new(wanted) }
     }
 
@@ -32,10 +32,16 @@ impl<L: Deref<Target: HasPermits> + Clone> Request<L> {
         self.node.wanted()
     }
 
+    /// Returns true if the request is in no queue, and was handed nothing.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.node.is_idle()
+    }
+
     /// Returns the lock once the request's permits are the caller's, who has to give them back. A
     /// poll after that begins a new request.
     #[inline]
-    pub(super) fn poll(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Result<L, Refused>> {
+    pub(crate) fn poll(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Result<L, Refused>> {
         let met = self.as_mut().poll_unless(Some(context.waker()), |_| false);
         met.map(|result| result.map(|()| self.lock.clone()))
     }

@@ -1,5 +1,6 @@
-//! Consumers that wait for slots which were claimed and not filled. A producer is stopped between the
-//! two by a page of its slot that may not be written: it stands in the handler of that fault.
+//! Consumers that wait for slots which were claimed and not filled; in bounded queues, producers too that wait
+//! for slots which were claimed and not emptied. The other thread is stopped between its two steps by a page of
+//! its slot that may not be touched: it stands in the handler of that fault.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use leeward::collect::Queue;
+use leeward::collect::{Bounded, Queue, TryPop};
 use leeward::futex::{Changed, Deadline, Futex, Private, Timeout, Wait, WakeOp};
 
 const PAGE: usize = 4096;
@@ -202,6 +203,32 @@ fn go_on(pair: Pair) {
     stop.page.store(0, Ordering::SeqCst);
 }
 
+/// Returns a bounded queue of five slots, and a page in the value of the second.
+fn bounded<const KIND: usize>() -> (Arc<Bounded<Value, Lot<KIND>>>, usize) {
+    let queue = Arc::new(Bounded::with_capacity_in(5));
+    // The value lies behind the slot's state.
+    let slot = size_of::<Value>() + size_of::<u64>();
+    (queue, (BLOCK.get() + slot + size_of::<Value>() / 2) / PAGE * PAGE)
+}
+
+/// Has the thread that does `work` stand at the page.
+fn stands<R: Send + 'static>(kind: usize, page: usize, work: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
+    let stop = &STOPS[kind];
+    stop.is_met.store(false, Ordering::SeqCst);
+    stop.is_open.store(false, Ordering::SeqCst);
+    stop.page.store(page, Ordering::SeqCst);
+    protect(page, libc::PROT_NONE);
+    let thread = thread::spawn(work);
+    eventually("the thread stands", || stop.is_met.load(Ordering::SeqCst));
+    thread
+}
+
+fn open(kind: usize) {
+    let stop = &STOPS[kind];
+    protect(stop.page.load(Ordering::SeqCst), libc::PROT_READ | libc::PROT_WRITE);
+    stop.is_open.store(true, Ordering::SeqCst);
+}
+
 /// Held by each test: a kind serves one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -232,4 +259,51 @@ fn consumers_on_more_kinds_of_futex_than_there_are_places_for() {
     ];
     let pairs = pairs.map(|pair| pair());
     pairs.into_iter().for_each(go_on);
+}
+
+/// Two consumers sleep for a slot of a bounded queue whose producer stands, and a `try_pop` says so.
+#[test]
+fn consumers_of_a_bounded_queue_whose_producer_stands() {
+    let _alone = alone(&ALONE);
+    let _watchdog = Watchdog::new("a producer that stands");
+    install();
+    let (queue, page) = bounded::<0>();
+    queue.push([0; size_of::<Value>()]).unwrap();
+    assert!(queue.pop().is_some());
+    let pushed = queue.clone();
+    let producer = stands(0, page, move || pushed.push([1; size_of::<Value>()]).unwrap());
+    queue.push([2; size_of::<Value>()]).unwrap();
+    assert!(matches!(queue.try_pop(), TryPop::Busy) && queue.len() == 2);
+    let consumers = [(); 2].map(|()| {
+        let queue = queue.clone();
+        thread::spawn(move || queue.pop().unwrap()[PAGE])
+    });
+    eventually("the consumers sleep", || asleep(0) == 2);
+    open(0);
+    producer.join().unwrap();
+    let mut popped = consumers.map(|consumer| consumer.join().unwrap());
+    popped.sort_unstable();
+    assert_eq!(popped, [1, 2]);
+}
+
+/// A producer sleeps for a slot of a bounded queue whose consumer stands, a lap later.
+#[test]
+fn a_producer_of_a_bounded_queue_whose_consumer_stands() {
+    let _alone = alone(&ALONE);
+    let _watchdog = Watchdog::new("a consumer that stands");
+    install();
+    let (queue, page) = bounded::<0>();
+    queue.push([0; size_of::<Value>()]).unwrap();
+    assert!(queue.pop().is_some());
+    (1..=5).for_each(|number| queue.push([number; size_of::<Value>()]).unwrap());
+    let popped = queue.clone();
+    let consumer = stands(0, page, move || popped.pop().unwrap()[PAGE]);
+    assert!(queue.try_push([6; size_of::<Value>()]).unwrap_err().is_busy());
+    let pushed = queue.clone();
+    let producer = thread::spawn(move || pushed.push([6; size_of::<Value>()]).unwrap());
+    eventually("the producer sleeps", || asleep(0) == 1);
+    open(0);
+    assert_eq!(consumer.join().unwrap(), 1);
+    producer.join().unwrap();
+    assert!((2..=6).all(|number| queue.pop().unwrap()[PAGE] == number));
 }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use leeward::collect::{HashMap, Queue};
+use leeward::collect::{Bounded, HashMap, Queue};
 use leeward::hazard;
 use leeward::rcu::epoch::Collector;
 use leeward::rcu::{Domain, Limit, Policy, RcuCell};
@@ -87,6 +87,11 @@ pub const CALLS: &[(&str, fn())] = &[
     ("Queue::pop", || {
         let queue = <Queue<u32>>::new();
         queue.push(1);
+        assert_eq!(queue.pop(), Some(1));
+    }),
+    ("Bounded::pop", || {
+        let queue = Bounded::with_capacity(1);
+        queue.push(1).unwrap();
         assert_eq!(queue.pop(), Some(1));
     }),
 ];

@@ -10,7 +10,7 @@
 //! | `hazards` | `hazard`: `Cell`, `Retired`, `HazardPointer`, `retire_raw` | what is retired is kept |
 //! | `domains` | `rcu`: `Domain`, `RcuCell`, `RcuOption`, `Reader`, `qsbr::Reader` | as `collectors` |
 //! | `containers` | `collect`: `HashMap`, `HashSet`, `OrderedMap`, `List` | kept until the container's end |
-//! | `queues` | `collect`: `Queue`, `Consumer` | a consumer that sleeps looks again by itself |
+//! | `queues` | `collect`: `Queue`, `Consumer`, `Bounded` | one that sleeps looks again by itself |
 //! | `biased_alone` | `asym`: `Mutex`, `RwLock`; `collect`: `ShardMap`, `ShardSet` | one owner, or readers, go on |
 //! | `biased`, `biased_mutex`, `shards` | the same | who needs the others' slots ends the process |
 //! | `light`, `light_waits` | `sync::LightMutex` | goes on while none waits; a wait ends the process |
@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 use std::thread;
 
 use leeward::asym;
-use leeward::collect::{HashMap, HashSet, List, OrderedMap, Queue, ShardMap};
+use leeward::collect::{Bounded, HashMap, HashSet, List, OrderedMap, Queue, ShardMap};
 use leeward::fence::{self, Error};
 use leeward::hazard;
 use leeward::rcu::epoch::{self, Collector};
@@ -320,10 +320,14 @@ fn queues() {
     let queue = <Queue<usize>>::new();
     queue.push(0);
     assert_eq!(queue.pop(), Some(0));
+    let bounded = Bounded::with_capacity(2);
+    bounded.push(0).unwrap();
     refuse_fences();
     thread::scope(|scope| {
         scope.spawn(|| (1..=MANY).for_each(|value| queue.push(value)));
         (1..=MANY).for_each(|value| assert_eq!(queue.pop(), Some(value)));
+        scope.spawn(|| (1..=MANY).for_each(|value| bounded.push(value).unwrap()));
+        (0..=MANY).for_each(|value| assert_eq!(bounded.pop(), Some(value)));
     });
 }
 

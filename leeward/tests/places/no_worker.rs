@@ -50,6 +50,7 @@ const ENDS: &[(&str, End, Option<End>)] = &[
     ("Collector::synchronize", Returns, None),
     ("HashMap", Returns, None),
     ("Queue::pop", Returns, Some(Returns)),
+    ("Bounded::pop", Returns, Some(Returns)),
 ];
 
 #[test]

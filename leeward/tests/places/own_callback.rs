@@ -47,6 +47,7 @@ const ENDS: &[(&str, End, End)] = &[
     ("Collector::synchronize", Returns, Returns),
     ("HashMap", Returns, Returns),
     ("Queue::pop", Returns, Returns),
+    ("Bounded::pop", Returns, Returns),
 ];
 
 type Ended = Result<(), String>;

@@ -6,7 +6,7 @@
 
 use std::thread;
 
-use leeward::collect::{HashMap, List, OrderedMap, Queue, Stack};
+use leeward::collect::{Bounded, HashMap, List, OrderedMap, Queue, Stack};
 use leeward::hazard;
 use leeward::rcu::{self, Domain, Global, RcuCell, epoch, qsbr};
 use leeward::sync::{Condvar, Event, Mutex, RwLock, Semaphore};
@@ -97,6 +97,9 @@ fn containers() {
         let queue = <Queue<u32>>::new();
         (0..2000).for_each(|value| queue.push(value));
         assert_eq!(queue.pop_all().count(), 2000);
+        let queue = Bounded::with_capacity(2000);
+        (0..2000).for_each(|value| queue.push(value).unwrap());
+        assert_eq!((queue.force_push(2000), queue.into_iter().count()), (Some(0), 2000));
         let stack = <Stack<u32>>::new();
         stack.push(1);
         assert_eq!(stack.pop(), Some(1));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use leeward::collect::{HashMap, HashSet, List, ShardMap};
+use leeward::collect::{Bounded, HashMap, HashSet, List, ShardMap};
 use leeward::rcu::{self, Domain, epoch};
 use leeward::sync::{Barrier, Condvar, Latch, LazyLock, Mutex, Once, OnceLock, Semaphore, poison};
 use leeward::task;
@@ -96,6 +96,8 @@ fn panics_name_the_line_of_the_program() {
         _ = epoch::Shared::<u64>::from(std::ptr::without_provenance::<u64>(12));
     });
 
+    names_this_file("Bounded::with_capacity", || drop(Bounded::<u32>::with_capacity(0)));
+    names_this_file("Bounded::try_with_capacity", || drop(Bounded::<u32>::try_with_capacity(0)));
     let map = HashMap::from([(1, 1)]);
     names_this_file("HashMap::reserve", || map.reserve(usize::MAX));
     names_this_file("HashSet::reserve", || HashSet::<u32>::new().reserve(usize::MAX));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leeward::collect::{self, HashMap, HashSet, List, OrderedMap, Queue, ShardMap, ShardSet, Stack};
+use leeward::collect::{self, Bounded, HashMap, HashSet, List, OrderedMap, Queue, ShardMap, ShardSet, Stack};
 use leeward::rcu::{self, ArcCell, ArcOption, RcuCell, RcuOption};
 use leeward::{asym, hazard, raw, sync, task};
 
@@ -38,6 +38,8 @@ fn containers() {
     ShardMap::new().insert(1, 2);
     ShardSet::new().insert(1);
     Queue::new().push(1);
+    Bounded::with_capacity(1).push(1).unwrap();
+    Bounded::try_with_capacity(1).unwrap().push(1).unwrap();
     Stack::new().push(1);
     made((collect::raw::Queue::new(), collect::raw::Stack::new()));
 }

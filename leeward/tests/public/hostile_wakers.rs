@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 
 use common::Watchdog;
 use hostile_wakers::{AfterPanic, Held, Row, poll_and_drop, tries, waiting};
+use leeward::collect::Bounded;
 use leeward::rcu::{Domain, RcuCell};
 use leeward::task;
 use leeward_engine::parking::{ParkingLot, Process};
@@ -94,6 +95,30 @@ const ROWS: &[Row] = &[
         },
         is_free: || lot().stats().waiters + lot().global_stats().waiters == 0,
         after_panic: AfterPanic::Ended,
+    },
+    Row {
+        declared: "leeward/collect/bounded/futures.rs: Pop",
+        name: "Bounded::pop_async",
+        future: || waiting(values().pop_async(), |value| Box::new(Comes(value.unwrap()))),
+        hold: || Box::new(Comes(values().try_pop().value().unwrap())),
+        call: || {
+            drop(values().try_pop().value().map(Comes));
+            poll_and_drop(waiting(values().pop_async(), |value| Box::new(value.map(Comes))));
+        },
+        is_free: || values().len() == 1,
+        after_panic: AfterPanic::GoesOn,
+    },
+    Row {
+        declared: "leeward/collect/bounded/futures.rs: Push",
+        name: "Bounded::push_async",
+        future: || waiting(room().push_async(()), |pushed| Box::new(pushed.map(|()| Goes).unwrap())),
+        hold: || Box::new(room().try_push(()).map(|()| Goes).unwrap()),
+        call: || {
+            drop(room().try_push(()).map(|()| Goes));
+            poll_and_drop(waiting(room().push_async(()), |pushed| Box::new(pushed.map(|()| Goes))));
+        },
+        is_free: || room().is_empty(),
+        after_panic: AfterPanic::GoesOn,
     },
     Row {
         declared: "leeward/task/mutex.rs: Lock",
@@ -220,6 +245,40 @@ const ROWS: &[Row] = &[
         after_panic: AfterPanic::GoesOn,
     },
 ];
+
+/// Returns a queue with one value.
+fn values() -> &'static Bounded<u32> {
+    static VALUES: OnceLock<Bounded<u32>> = OnceLock::new();
+    VALUES.get_or_init(|| {
+        let values = Bounded::with_capacity(2);
+        values.push(1).unwrap();
+        values
+    })
+}
+
+/// Returns a queue with room for one value.
+fn room() -> &'static Bounded<()> {
+    static ROOM: OnceLock<Bounded<()>> = OnceLock::new();
+    ROOM.get_or_init(|| Bounded::with_capacity(1))
+}
+
+/// A value that is pushed again when this is dropped.
+struct Comes(u32);
+
+impl Drop for Comes {
+    fn drop(&mut self) {
+        values().try_push(self.0).unwrap();
+    }
+}
+
+/// A value's room that is free again when this is dropped.
+struct Goes;
+
+impl Drop for Goes {
+    fn drop(&mut self) {
+        room().try_pop().value().unwrap();
+    }
+}
 
 fn held<T: Send + 'static>(value: T) -> Held {
     Box::new(value)
@@ -405,6 +464,8 @@ macro_rules! rows {
 rows! {
     a_wait_of_the_engine: "engine/ops/wait_async.rs: WaitAsync";
     a_wait_of_a_parking_lot: "engine/parking/lot.rs: wait_async";
+    a_pop: "leeward/collect/bounded/futures.rs: Pop";
+    a_push: "leeward/collect/bounded/futures.rs: Push";
     a_mutex: "leeward/task/mutex.rs: Lock";
     a_reader: "leeward/task/rwlock.rs: Read";
     a_writer: "leeward/task/rwlock.rs: Write";

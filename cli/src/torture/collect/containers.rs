@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use leeward::collect::hash_map::Operation;
-use leeward::collect::{HashMap, List, OrderedMap, Queue, Stack, list};
+use leeward::collect::{Bounded, HashMap, List, OrderedMap, Queue, Stack, list};
 use leeward::rcu::Domain;
 
 use super::super::random::Random;
@@ -18,6 +18,8 @@ const KEYS: u64 = 64;
 const MANY: u64 = 4000;
 /// The key of values in queues and stacks.
 const PASSED: u64 = u64::MAX;
+/// The room of the bounded queue: full or empty now and then.
+const ROOM: usize = 7;
 
 pub struct Containers<D: Domain> {
     pub map: HashMap<u64, Value, RandomState, D>,
@@ -25,6 +27,7 @@ pub struct Containers<D: Domain> {
     /// In the order of keys.
     list: List<Value, D>,
     queue: Queue<Value>,
+    bounded: Bounded<Value>,
     stack: Stack<Value>,
 }
 
@@ -35,6 +38,7 @@ impl<D: Domain> Containers<D> {
             ordered: OrderedMap::new_in(),
             list: List::new_in(),
             queue: Queue::new(),
+            bounded: Bounded::with_capacity(ROOM),
             stack: Stack::new(),
         }
     }
@@ -192,12 +196,17 @@ impl<D: Domain> Containers<D> {
         match random.below(64) {
             0 => self.queue.pop_all().for_each(|value| value.check(PASSED)),
             1 => self.stack.pop_all().for_each(|value| value.check(PASSED)),
-            2..32 => {
+            2 => self.bounded.force_push(Value::new(PASSED)).into_iter().for_each(|value| value.check(PASSED)),
+            3..32 => {
+                let limit = Duration::from_micros(random.below(50));
+                let refused = self.bounded.push_for(Value::new(PASSED), limit).err();
+                refused.into_iter().for_each(|refused| refused.into_inner().check(PASSED));
                 self.queue.push(Value::new(PASSED));
                 self.stack.push(Value::new(PASSED));
             }
             _ => {
-                let popped = [self.queue.try_pop().value(), self.stack.pop()];
+                let limit = Duration::from_micros(random.below(50));
+                let popped = [self.queue.try_pop().value(), self.stack.pop(), self.bounded.pop_for(limit)];
                 popped.into_iter().flatten().for_each(|value| value.check(PASSED));
             }
         }

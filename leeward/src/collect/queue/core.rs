@@ -23,7 +23,7 @@ use crate::process::fork_mark;
 
 /// A word, or words, with a pair of cache lines to themselves.
 #[repr(align(128))]
-pub(super) struct Lines<T>(pub(super) T);
+pub(in crate::collect) struct Lines<T>(pub(in crate::collect) T);
 
 /// The words of the consumer's side.
 pub(super) struct Front<T> {
@@ -128,7 +128,7 @@ impl<T, F: Futex> Core<T, F> {
             // SAFETY: an abandoned slot is its producer's, which filled it, and its block is kept.
             return Some(unsafe { QueueSlot::read(slot) });
         }
-        gap::filled::<F, T>(slot);
+        gap::filled::<F>(slot.addr() as u64);
         if claimed.sleeps() {
             self.wake();
         }

@@ -295,7 +295,7 @@ impl Claimed {
         let state = unsafe { QueueSlot::state(slot) };
         // Release: as in `Core::fill`.
         state.store(FILLED, Ordering::Release);
-        gap::filled::<F, u32>(slot);
+        gap::filled::<F>(slot.addr() as u64);
     }
 
     fn wait<F: Futex>(self, index: usize) {

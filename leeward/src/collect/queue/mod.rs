@@ -7,7 +7,7 @@
 mod block;
 mod consumer;
 mod core;
-mod gap;
+pub(super) mod gap;
 mod iter;
 mod kinds;
 #[cfg(all(test, leeward_loom))]
@@ -18,6 +18,7 @@ mod queue;
 mod take;
 mod takers;
 
+pub(super) use self::core::Lines;
 pub use consumer::Consumer;
 pub use iter::IntoIter;
 pub use queue::Queue;

@@ -78,6 +78,8 @@ macro_rules! holding {
 
 #[path = "operations/asymmetric.rs"]
 pub mod asymmetric;
+#[path = "operations/bounded.rs"]
+pub mod bounded;
 #[path = "operations/collect.rs"]
 pub mod collect;
 #[path = "operations/epoch.rs"]
@@ -114,6 +116,7 @@ pub fn all() -> impl Iterator<Item = &'static Operation> {
     [
         arranged::OPERATIONS,
         asymmetric::OPERATIONS,
+        bounded::OPERATIONS,
         collect::OPERATIONS,
         epoch::OPERATIONS,
         fences::OPERATIONS,

@@ -68,6 +68,8 @@ const NEED_FENCES: &[&str] = &[
 /// The operations that wait for what the thread beside does once. Among destructors they run in one alone:
 /// in the last, after the library's own.
 const AWAIT_ONCE: &[&str] = &[
+    "bounded::awaited",
+    "bounded::room_awaited",
     "collect::queue_awaited",
     "collect::queue_popped_behind",
     "futexes::awaited",

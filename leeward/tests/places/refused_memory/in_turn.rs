@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use leeward::collect::{HashMap, HashSet, List, Queue, ShardMap, Stack, TryPop};
+use leeward::collect::{Bounded, HashMap, HashSet, List, Queue, ShardMap, Stack, TryPop};
 use leeward::rcu::{Domain, Global};
 
 #[path = "ordered.rs"]
@@ -312,6 +312,27 @@ fn in_turn_if_it_allocates<T: Tried>(name: &str, length: u32, make: impl Fn() ->
     }
 }
 
+/// A bounded queue that is made, or is not.
+struct Made(Option<Bounded<u32>>, fn(usize) -> Option<Bounded<u32>>);
+
+impl Tried for Made {
+    fn tries(&mut self) -> bool {
+        self.0 = (self.1)(100);
+        self.0.is_some()
+    }
+
+    fn check(&mut self, is_done: bool) {
+        assert_eq!(
+            self.0.take().map(|queue| (0..100).all(|value| queue.try_push(value).is_ok())),
+            is_done.then_some(true)
+        );
+    }
+}
+
+fn makes(name: &str, make: fn(usize) -> Option<Bounded<u32>>) {
+    in_turn(name, || Made(None, make));
+}
+
 fn reserves<M: Room>(name: &str) {
     for keys in [0, 1, KEYS] {
         in_turn(name, || Reserved::<M>::new(keys));
@@ -320,6 +341,12 @@ fn reserves<M: Room>(name: &str) {
 
 /// The operations, by file and name.
 const TABLE: &[(&str, &str, fn(&str))] = &[
+    ("bounded/bounded.rs", "try_with_capacity", |name| {
+        makes(name, |capacity| Bounded::try_with_capacity(capacity).ok());
+    }),
+    ("bounded/bounded.rs", "try_with_capacity_in", |name| {
+        makes(name, |capacity| Bounded::try_with_capacity_in(capacity).ok());
+    }),
     ("queue/queue.rs", "try_push", pushes::<Queue<Value>>),
     ("stack/stack.rs", "try_push", pushes::<Stack<Value>>),
     ("list/write.rs", "try_push_front", pushes::<Ended<true>>),

@@ -73,7 +73,7 @@ fn intrusive_stacks() {
 mod where_forks_are_known {
     use super::*;
 
-    use leeward::collect::{Queue, Stack};
+    use leeward::collect::{Bounded, Queue, Stack};
 
     /// A value of which a block has four. There is padding between the slot's state and it.
     type Large = (Box<u64>, [u64; 32]);
@@ -114,6 +114,35 @@ mod where_forks_are_known {
         });
         seen.lock().extend(queue.pop_all().map(number));
         assert_each_once(seen.into_inner(), 2 * TURNS);
+    }
+
+    #[test]
+    fn bounded_queues() {
+        let queue = Bounded::<Large>::with_capacity(2);
+        let seen = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            let producers = [0, TURNS].map(|from| {
+                scope.spawn({
+                    let queue = &queue;
+                    move || (from..from + TURNS).for_each(|turn| queue.push(large(turn)).unwrap())
+                })
+            });
+            scope.spawn(|| {
+                while let Some(value) = queue.pop() {
+                    seen.lock().push(number(value));
+                }
+            });
+            for turn in 0..TURNS {
+                let displaced = queue.force_push(large(2 * TURNS + turn));
+                seen.lock().extend(displaced.into_iter().chain(queue.try_pop().value()).map(number));
+                assert!(queue.len() <= 2);
+            }
+            producers.into_iter().for_each(|producer| producer.join().unwrap());
+            queue.close();
+        });
+        assert!(queue.push(large(0)).is_err() && queue.force_push(large(3 * TURNS)).is_none());
+        seen.lock().extend(queue.into_iter().map(number));
+        assert_each_once(seen.into_inner(), 3 * TURNS + 1);
     }
 
     #[test]

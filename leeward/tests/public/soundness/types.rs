@@ -148,6 +148,11 @@ types! {
     leeward::collect::ordered_map::NoMemory<T>, Send, Sync, Shrink;
     leeward::collect::ordered_map::NotInserted<T, T>, Send, Sync, Shrink;
     leeward::collect::ordered_map::Retired<'static, T, T>, Both, Both, Stay;
+    leeward::collect::bounded::Bounded<T>, Send, Send, Stay;
+    leeward::collect::bounded::IntoIter<T>, Send, Send, Stay;
+    leeward::collect::bounded::Pop<'static, T>, Send, Both, Stay;
+    leeward::collect::bounded::Push<'static, T>, Send, Both, Stay;
+    leeward::collect::bounded::PushError<T>, Send, Sync, Shrink;
     leeward::collect::queue::Queue<T>, Send, Send, Stay;
     leeward::collect::queue::Consumer<'static, T>, Send, Send, Stay;
     leeward::collect::queue::IntoIter<T>, Send, Send, Stay;

@@ -1,0 +1,16 @@
+//! What stands for the tasks that wait, where there are none: without the feature `task`.
+
+/// The tasks that wait at one end: none.
+pub(super) struct Tasks;
+
+impl Tasks {
+    pub(super) fn new() -> Self {
+        Tasks
+    }
+
+    /// Does nothing.
+    pub(super) fn wake_one(&self) {}
+
+    /// Does nothing.
+    pub(super) fn wake_all(&self) {}
+}
