@@ -27,6 +27,7 @@ mod hostile;
 enum Step {
     Insert(u16, u32),
     TryInsert(u16, u32),
+    GetOrInsert(u16, u32),
     Update(u16, u32),
     Remove(u16),
     RemoveRun(u16, u16),
@@ -44,6 +45,7 @@ fn step(choices: &mut Choices, keys: u64) -> Step {
     choices.one_of(&[
         (40, &|choices| Step::Insert(key(choices), choices.any())),
         (5, &|choices| Step::TryInsert(key(choices), choices.any())),
+        (5, &|choices| Step::GetOrInsert(key(choices), choices.any())),
         (5, &|choices| Step::Update(key(choices), choices.any())),
         (20, &|choices| Step::Remove(key(choices))),
         (5, &|choices| Step::RemoveRun(key(choices), choices.below(200) as u16)),
@@ -112,6 +114,11 @@ fn take<K: Key, V: Clone + PartialEq + std::fmt::Debug>(
                 assert!(model.contains_key(&key) && back == value_of(value));
             }
         },
+        Step::GetOrInsert(key, value) => {
+            let guard = rcu::read();
+            let there = map.get_or_insert(K::of(key), value_of(value), &guard);
+            assert_eq!(there, model.entry(K::of(key)).or_insert(value_of(value)));
+        }
         Step::Update(key, value) => {
             let old = map.update(K::of(key), |_| value_of(value));
             let there = model.get_mut(&K::of(key));
@@ -347,4 +354,47 @@ fn removals_by_condition_race_with_updates() {
         counts.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>()
     });
     assert!(inserted <= 2000 && map.len() <= 1);
+}
+
+/// Each thread gets the one value of a key, also where leaves are split meanwhile; what a thread made in vain
+/// is dropped.
+#[test]
+fn threads_that_get_or_insert() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (map, made) = (OrderedMap::<u32, Box<u32>>::new(), AtomicUsize::new(0));
+    let sums: Vec<u64> = std::thread::scope(|scope| {
+        let threads = (0..4_u32).map(|thread| {
+            let (map, made) = (&map, &made);
+            scope.spawn(move || {
+                let mut sum = 0;
+                for key in 0..2_000 {
+                    let guard = rcu::read();
+                    let make = || {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        Box::new(thread)
+                    };
+                    let value = map.get_or_insert_with(key, make, &guard);
+                    assert!(std::ptr::eq(&**value, &**map.get(&key, &guard).unwrap()), "another value");
+                    sum += u64::from(key) * u64::from(**value);
+                }
+                sum
+            })
+        });
+        threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "the threads saw other values");
+    assert!(map.len() == 2_000 && made.into_inner() >= 2_000);
+}
+
+/// A `make` that panics changes nothing, and one that inserts the key itself loses.
+#[test]
+fn a_value_that_is_made_in_vain() {
+    let (map, guard) = (OrderedMap::<u32, String>::new(), rcu::read());
+    let panics = || map.get_or_insert_with(1, || panic!("expected"), &guard);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err() && map.is_empty());
+    let inserts = || {
+        drop(map.insert(1, "first".to_owned()));
+        "second".to_owned()
+    };
+    assert_eq!((map.get_or_insert_with(1, inserts, &guard).as_str(), map.len()), ("first", 1));
 }

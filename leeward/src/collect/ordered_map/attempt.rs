@@ -174,6 +174,62 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
         }
     }
 
+    /// Returns the value of a key; adds it with what `make` makes, where it is not there.
+    ///
+    /// # Errors
+    /// If there is no memory: nothing was changed.
+    ///
+    /// # Safety
+    /// A section of `D` is open for as long as `'g`; `S` is the map's store.
+    pub(super) unsafe fn find_or_put<'g, S: Store<K, V> + 'g>(
+        &'g self,
+        key: K,
+        make: impl FnOnce() -> V,
+    ) -> Result<&'g V, NoMemory>
+    where
+        K: Ord,
+    {
+        // SAFETY: the caller's promise.
+        if let Some((_, value)) = unsafe { self.find::<S, K>(&key) } {
+            return Ok(value);
+        }
+        let packed = Packed::<K, V, S>::new(key, make()).map_err(|_| NoMemory(()))?;
+        let mut place = None;
+        loop {
+            let tried = self.attempt::<S>(Self::to::<S, K>(packed.key()), |found| {
+                let Some((path, leaf)) = found else {
+                    let plan = Plan::first(packed.slots())?;
+                    place = plan.value(0);
+                    return Ok(plan);
+                };
+                let index = match leaf.find(packed.key()) {
+                    Ok(index) => {
+                        place = Some(NonNull::from(leaf.value(index)));
+                        return Err(Stop::Nothing);
+                    }
+                    Err(index) => index,
+                };
+                // SAFETY: a path of this map, in its section.
+                let is_last = unsafe { path.is_last::<K, V, S>() };
+                let plan = Plan::insert(leaf, index, packed.slots(), is_last)?;
+                place = plan.value(index);
+                Ok(plan)
+            });
+            match (tried, place) {
+                (Ok(Some(done)), Some(place)) => {
+                    packed.publish();
+                    self.finish(done);
+                    // SAFETY: published in the caller's section, which keeps the leaf, or the entry.
+                    return Ok(unsafe { place.as_ref() });
+                }
+                // SAFETY: found in the caller's section, which keeps it.
+                (Err(Stop::Nothing), Some(place)) => return Ok(unsafe { place.as_ref() }),
+                (Err(_), _) => return Err(NoMemory(())),
+                (Ok(_), _) => {}
+            }
+        }
+    }
+
     /// Replaces the value of a key that is there by what `update` makes of it; returns what was taken
     /// out. `reserves`: as in `put`.
     ///

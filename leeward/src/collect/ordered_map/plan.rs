@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
 
 use super::edit::Change;
 use super::node::{self, CAPACITY, Leaf};
@@ -102,6 +103,21 @@ impl<K, V, S: Store<K, V>> Plan<K, V, S> {
         leaf.push(pair);
         let change = Change { left: Some(node::leak(leaf)), right: None, new_separator: None, has_shrunk: false };
         Ok(Plan { change, more: 1, taken: None })
+    }
+
+    /// Returns the value at `index` of the leaves that take the place of one, counted through both.
+    pub(super) fn value(&self, index: usize) -> Option<NonNull<V>> {
+        let (left, right) = (self.change.left, self.change.right.as_ref().map(|(_, right)| *right));
+        let mut first = 0;
+        for leaf in [left, right].into_iter().flatten() {
+            // SAFETY: a leaf of this kind, which the plan made and has.
+            let leaf = unsafe { Leaf::<K, V, S>::of(leaf) };
+            if index < first + leaf.len() {
+                return Some(NonNull::from(leaf.value(index - first)));
+            }
+            first += leaf.len();
+        }
+        None
     }
 
     /// Plans an entry more, at `index`. `is_last`: the leaf is the tree's last.

@@ -204,7 +204,7 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// # Safety
     /// A section of `D` is open for as long as `'g`; `S` is the map's store.
     #[inline(always)]
-    unsafe fn find<'g, S, Q>(&'g self, key: &Q) -> Option<(&'g K, &'g V)>
+    pub(super) unsafe fn find<'g, S, Q>(&'g self, key: &Q) -> Option<(&'g K, &'g V)>
     where
         K: Borrow<Q>,
         S: Store<K, V> + 'g,

@@ -12,7 +12,7 @@ use super::path::Side;
 use super::plan::Stop;
 use super::retired::Retired;
 use super::store::{Store, with_store};
-use crate::rcu::Domain;
+use crate::rcu::{Domain, Protects};
 
 impl<K, V, D: Domain> OrderedMap<K, V, D> {
     /// Adds an entry, or replaces the key's; returns what was replaced.
@@ -41,6 +41,41 @@ impl<K, V, D: Domain> OrderedMap<K, V, D> {
             Err((Stop::Nothing, (key, value))) => Err(Occupied { key, value }),
             Err((Stop::NoMemory, _)) => no_memory(),
         }
+    }
+
+    /// Returns the value of a key, which `make` makes if the map does not have the key.
+    ///
+    /// `make` is called at most once, with no lock held. If another thread adds the key meanwhile, its value is
+    /// returned, and the one that was made is dropped. If `make` panics, nothing has changed.
+    ///
+    /// ```
+    /// use leeward::{collect::OrderedMap, rcu};
+    /// let (map, guard) = (OrderedMap::new(), rcu::read());
+    /// assert_eq!(map.get_or_insert_with("a", || 1, &guard), &1);
+    /// assert_eq!(map.get_or_insert_with("a", || unreachable!(), &guard), &1);
+    /// ```
+    ///
+    /// # Cost
+    /// As a look-up, if the key is there; else as a look-up and an [`insert`](Self::insert).
+    pub fn get_or_insert_with<'g>(&'g self, key: K, make: impl FnOnce() -> V, guard: &'g impl Protects<D>) -> &'g V
+    where
+        K: Ord,
+    {
+        let _ = guard;
+        with_store!(self.layout, K, V, S => {
+            // SAFETY: the guard's section is open for as long as `'g`.
+            unsafe { self.find_or_put::<S>(key, make) }
+        })
+        .unwrap_or_else(|_| no_memory())
+    }
+
+    /// Returns the value of a key, which is set to `value` if the map does not have the key; as
+    /// [`get_or_insert_with`](Self::get_or_insert_with) otherwise.
+    pub fn get_or_insert<'g>(&'g self, key: K, value: V, guard: &'g impl Protects<D>) -> &'g V
+    where
+        K: Ord,
+    {
+        self.get_or_insert_with(key, || value, guard)
     }
 
     /// Replaces a value by what `update` makes of it, and returns what was replaced; `None` if the key is

@@ -185,6 +185,10 @@ rows! { LIST of List<Value>, List::from_iter((0..20).map(|_| Value::default()));
 
 rows! { ORDERED_MAP of OrderedMap<u32, Value>, OrderedMap::from_iter((0..200).map(|key| (key, Value::default())));
     "collect::OrderedMap::update", Returns, |map, closure| map.update(1, |_| made(closure));
+    "collect::OrderedMap::get_or_insert_with", Returns, |map, closure| {
+        drop(map.remove(&1));
+        map.get_or_insert_with(1, || made(closure), &rcu::read());
+    };
     "collect::OrderedMap::checked_update", Returns, |map, closure| map.checked_update(1, |_| made(closure));
     "collect::OrderedMap::checked_retain", Returns, |map, closure| map.checked_retain(|_, _| yes(closure)).unwrap();
     "collect::OrderedMap::retain", Returns, |map, closure| map.retain(|_, _| yes(closure));
