@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 const FLAVOURS: [&str; 5] = ["memb", "mb", "bp", "qsbr", "signal"];
-const PEER_CRATES: [&str; 20] = [
+const PEER_CRATES: [&str; 21] = [
     "arc-swap",
     "crossbeam-epoch",
     "haphazard",
@@ -28,6 +28,7 @@ const PEER_CRATES: [&str; 20] = [
     "crossbeam-skiplist",
     "crossbeam-queue",
     "crossbeam-channel",
+    "flume",
 ];
 
 fn main() {

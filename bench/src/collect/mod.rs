@@ -3,6 +3,7 @@
 //!
 //! A container of ours is added by a module of its own in `peers` and a line in that folder's list.
 
+mod bounded;
 mod deliveries;
 mod figures;
 mod growing;
@@ -26,7 +27,7 @@ use crate::plan::Plan;
 use crate::versions::{self, Versions};
 
 /// The names that `--only` takes.
-pub const GROUPS: [&str; 7] = ["maps", "growing", "memory", "ordered", "list", "queues", "stacks"];
+pub const GROUPS: [&str; 8] = ["maps", "growing", "memory", "ordered", "list", "queues", "bounded", "stacks"];
 
 /// Measures and shows the table. Returns true if everything could be measured.
 pub fn compare(options: &Containers) -> Result<bool, Error> {
@@ -52,6 +53,7 @@ fn measure(group: &str, plan: &Plan, options: &Containers) -> Outcome {
         "memory" => memory::outcome(plan, options.entries),
         "ordered" => ordered::outcome(plan, options),
         "list" => list::outcome(plan),
+        "bounded" => bounded::outcome(plan),
         "stacks" => stacks::outcome(plan),
         _ => {
             let mut outcome = queues::outcome(plan);
@@ -75,6 +77,7 @@ fn peers() -> Versions {
         "crossbeam-skiplist",
         "crossbeam-queue",
         "crossbeam-channel",
+        "flume",
         "parking_lot",
     ];
     names.into_iter().map(|name| (name, versions::built(name).map(str::to_string))).collect()
