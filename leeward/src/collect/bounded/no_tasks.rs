@@ -8,9 +8,9 @@ impl Tasks {
         Tasks
     }
 
-    /// Does nothing.
+    /// Does nothing: there is no task.
     pub(super) fn wake_one(&self) {}
 
-    /// Does nothing.
+    /// Does nothing: there is no task.
     pub(super) fn wake_all(&self) {}
 }
