@@ -29,6 +29,8 @@ pages! {
     rooms_of_the_engine "rooms-engine.md"
     which "which.md"
     caveats "caveats.md"
+    stability "stability.md"
+    sanitizers "sanitizers.md"
     migrating "migrating.md"
     migrating_seize "migrating-seize.md"
     migrating_locks "migrating-locks.md"

@@ -71,6 +71,8 @@ impl fmt::Display for RegionError {
 
 impl core::error::Error for RegionError {}
 
+/// For this module. Hidden, and no part of the interface: rustix is not.
+#[doc(hidden)]
 impl From<Errno> for RegionError {
     fn from(errno: Errno) -> RegionError {
         RegionError::System(errno.raw_os_error())
