@@ -8,9 +8,9 @@ impl Tasks {
         Tasks
     }
 
-    /// Does nothing: there is no task.
+    /// Does nothing: there are no tasks.
     pub(super) fn wake_one(&self) {}
 
-    /// Does nothing: there is no task.
+    /// Does nothing: there are no tasks.
     pub(super) fn wake_all(&self) {}
 }
