@@ -164,8 +164,7 @@
 //!   that a panic left half-changed.
 //! - The explicit-state models have the [pairs](crate::guide::orderings) A to D, G to J, L to N and S
 //!   under the rules of x86, Arm and RISC-V, and K with store buffers and deaths; E, F, O to Q and W
-//!   by loom only. POWER, which is not multi-copy atomic, is compiled and tested under
-//!   qemu, but in no model.
+//!   by loom only. POWER is tested, but in no model.
 //!
 //! # Platforms
 //! Linux on x86-64 is what all checks run on; aarch64 and powerpc64le run the tests under qemu.
