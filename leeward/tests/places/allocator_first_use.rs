@@ -102,18 +102,22 @@ fn in_many_threads(lock: fn(), counted: fn() -> u64) {
     drop(asym::RwLock::new(()).read());
     let together = Barrier::new(THREADS);
     thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let together = &together;
-            scope.spawn(move || {
-                calls_back(lock);
-                let first = std::hint::black_box(Box::new(thread));
-                // All threads have slots at the same time.
-                together.wait();
-                for size in 1..500 {
-                    drop(std::hint::black_box(vec![*first; size % 50]));
-                }
-            });
-        }
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let together = &together;
+                scope.spawn(move || {
+                    calls_back(lock);
+                    let first = std::hint::black_box(Box::new(thread));
+                    // All threads have slots at the same time.
+                    together.wait();
+                    for size in 1..500 {
+                        drop(std::hint::black_box(vec![*first; size % 50]));
+                    }
+                })
+            })
+            .collect();
+        // A scope ends before its threads' destructors do, which free; a join waits for those.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert!(calls() > THREADS as u64 * 500);
     assert_eq!(counted(), calls());
