@@ -120,9 +120,43 @@ static void beside_one_another(void)
 	CHECK(lee_stack_is_empty(&stack));
 }
 
+static struct lee_stack half = LEE_STACK_INIT;
+
+/* lee_stack_push_wait_free(), in which the second exchange comes when a pop sleeps for it. */
+static void *link_late(void *argument)
+{
+	struct object *object = (struct object *)malloc(sizeof(*object));
+
+	(void)argument;
+	CHECK(object != NULL);
+	object->number = 7;
+	__atomic_store_n(&object->node.lee_1_next, (struct lee_node *)NULL, __ATOMIC_RELAXED);
+	LEE_1_RELEASING(&object->node);
+	CHECK(__atomic_exchange_n(&half.lee_1_top, &object->node, __ATOMIC_RELEASE) == NULL);
+	while (__atomic_load_n(&object->node.lee_1_next, __ATOMIC_RELAXED) == NULL)
+		sched_yield();
+	lee_1_node_link(&object->node.lee_1_next, LEE_1_END_NODE);
+	return NULL;
+}
+
+/* A node whose link was waited for is the consumer's, and may be freed. */
+static void waits_for_a_link(void)
+{
+	pthread_t thread = check_start(link_late, NULL);
+	struct lee_node *node;
+
+	while ((node = lee_stack_pop_all(&half)) == NULL)
+		sched_yield();
+	CHECK(lee_stack_next(node) == NULL);
+	CHECK_EQ(object_of(node)->number, 7);
+	free(object_of(node));
+	check_join(thread);
+}
+
 int main(void)
 {
 	alone();
+	waits_for_a_link();
 	beside_one_another();
 	return check_end("stack");
 }

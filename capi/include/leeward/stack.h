@@ -125,8 +125,10 @@ LEE_1_INLINE struct lee_node *lee_stack_next(struct lee_node *node)
 	/* Acquire: partner of the release in lee_1_node_link(). */
 	struct lee_node *next = __atomic_load_n(&node->lee_1_next, __ATOMIC_ACQUIRE);
 
-	if (LEE_1_UNLIKELY(lee_1_node_is_missing(next)))
+	if (LEE_1_UNLIKELY(lee_1_node_is_missing(next))) {
 		next = lee_1_stack_await(node);
+		LEE_1_ACQUIRED(node);
+	}
 	if (next == LEE_1_END_NODE)
 		return NULL;
 	LEE_1_ACQUIRED(next);
